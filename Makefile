@@ -1,0 +1,56 @@
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test unit chaos bench lint format types wheel clean
+
+help: ## Show what can be made
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z]+:.*## / {printf "  %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo "  (ARGS=... is handed on to demo, test, unit, chaos and bench)"
+
+setup: $(READY) ## Create .venv with everything that development needs
+
+$(READY): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable '.[streams,cli,dev]' --constraint constraints.txt
+	@touch $@
+
+demo: setup ## See it work: a broker, hosts with faults, counts with evidence, verdicts, the gate
+	$(BIN)/python -m unmask.consumers.demo $(ARGS)
+
+test: setup ## Run all tests; those that need Kafka start one
+	$(BIN)/python -m pytest $(ARGS)
+
+unit: setup ## Run the tests that need no broker, in parallel
+	$(BIN)/python -m pytest -n 2 -m "not integration and not chaos and not docker" $(ARGS)
+
+chaos: setup ## Run the tests that kill, pause and cut off processes
+	$(BIN)/python -m pytest -m chaos $(ARGS)
+
+bench: setup ## Measure; every number in the documents comes from here
+	$(BIN)/python -m benchmarks $(ARGS)
+
+lint: setup ## Check style and format
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: setup ## Put style and format right where that can be done mechanically
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: setup ## Check types, strictly
+	$(BIN)/mypy
+
+wheel: setup ## Build the wheel, and check it in an environment with nothing but its base dependencies
+	rm -rf build/wheel
+	$(BIN)/python -m pip wheel --quiet --no-deps --no-build-isolation --wheel-dir build/wheel .
+	$(PYTHON) -m venv build/wheel/venv
+	build/wheel/venv/bin/python -m pip install --quiet --constraint constraints.txt build/wheel/*.whl
+	cd build/wheel && venv/bin/python -I ../../.ci/check_wheel.py
+
+clean: ## Remove what was built and cached; a running broker's data stays
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find schemas producers streams consumers tests benchmarks -name __pycache__ -prune -exec rm -rf {} + 2>/dev/null || true

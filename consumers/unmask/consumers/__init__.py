@@ -1,0 +1,1 @@
+"""What reads the results: gate, reports, alerts, the command line and the development broker."""

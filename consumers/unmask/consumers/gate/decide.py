@@ -1,0 +1,130 @@
+"""From what the verdict topic holds to the gate's answer: a total function that admits only what it can prove.
+
+Rules are tried from the worst to the best; whatever none of them names falls through to a refusal.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from unmask.consumers.gate.admission import Admission
+from unmask.consumers.gate.entry import Entry, NoRecord, Recorded, Tombstone, Undecodable, Unread
+from unmask.consumers.gate.verdict_facts import Implausible, VerdictFacts, inconsistency, read_facts
+from unmask.schemas.codes import AdmissionAnswer, Directive, Evidence, Finding, VerdictKind
+from unmask.schemas.instants import iso
+from unmask.schemas.verdict_digest import verify_digest
+
+__all__ = ["KNOWN_CONTRACT", "decide"]
+
+KNOWN_CONTRACT = 1
+"""The version of the verdict rules that this gate knows; of another it cannot tell what a verdict means."""
+
+
+def decide(entry: Entry, *, mutating: bool = True) -> Admission:
+    """The answer to what the topic holds for a session. Anything but mutating=False counts as mutating."""
+    mutates = mutating is not False
+    session = entry.session_id
+    if isinstance(entry, Unread):
+        return _no(AdmissionAnswer.NOT_READY, session, mutates, entry.cause)
+    if isinstance(entry, NoRecord):
+        reason = (
+            f"The verdicts were read to their end and none is of session {session}. It has not ended yet, or nobody "
+            "observed it; wait for its teardown, or check the identifier."
+        )
+        return _no(AdmissionAnswer.NO_VERDICT, session, mutates, reason)
+    if isinstance(entry, Tombstone):
+        reason = "The session's verdict was withdrawn. Wait for a new one, or have an operator override."
+        return _no(AdmissionAnswer.WITHDRAWN, session, mutates, reason)
+    if isinstance(entry, Undecodable):
+        reason = f"The session's newest record is not a verdict that this gate can read ({entry.reason})."
+        return _no(AdmissionAnswer.UNVERIFIABLE, session, mutates, f"{reason} {_UNTRUSTED}")
+    return _recorded(entry, mutates)
+
+
+_UNTRUSTED = "Nothing in it can be trusted: have a person look at the verdict topic's writer, then override by name."
+
+
+def _no(answer: AdmissionAnswer, session: str, mutating: bool, reason: str) -> Admission:
+    return Admission(answer, session, reason, mutating)
+
+
+def _recorded(entry: Recorded, mutating: bool) -> Admission:
+    flaw = _binding(entry)
+    if flaw is None:
+        try:
+            facts = read_facts(entry.verdict)
+            flaw = inconsistency(facts)
+        except Implausible as error:
+            flaw = str(error)
+    if flaw is not None:
+        reason = f"The session's verdict cannot be verified: {flaw}. {_UNTRUSTED}"
+        return _no(AdmissionAnswer.UNVERIFIABLE, entry.session_id, mutating, reason)
+    answer, reason = _judge(facts, mutating)
+    return Admission(answer, entry.session_id, reason, mutating, facts.directive, facts)
+
+
+def _binding(entry: Recorded) -> str | None:
+    """Whether the record is of this contract, untouched, and of the session that was asked for."""
+    contract = entry.verdict.get("contract")
+    # True equals 1 in Python, and is no version.
+    if type(contract) is not int or contract != KNOWN_CONTRACT:
+        return f"its contract version is not {KNOWN_CONTRACT}; upgrade this gate if its writer is newer"
+    if not _digest_holds(entry.verdict):
+        return "its digest does not fit what it says"
+    if not entry.session_id == entry.key == entry.verdict.get("session_id"):
+        return "it is of another session than its key or the question"
+    return None
+
+
+def _digest_holds(verdict: Mapping[str, Any]) -> bool:
+    try:
+        return verify_digest(dict(verdict)) is True
+    except Exception:
+        # Whatever a malformed record makes of the digest, it is not verified.
+        return False
+
+
+def _judge(facts: VerdictFacts, mutating: bool) -> tuple[AdmissionAnswer, str]:
+    ended = f"Session {facts.session_id} ended {iso(facts.ended_at)} as {facts.kind}"
+    if facts.kind is VerdictKind.HARD_FAILURE:
+        how = "was abandoned" if Finding.ABANDONED in facts.findings else "did not reach its objective"
+        return AdmissionAnswer.HALTED, f"{ended}: it {how}. Stop and alert a developer; a person must look."
+    if facts.evidence is not Evidence.COMPLETE:
+        reason = f"{ended}, but its evidence is {facts.evidence}: events of it are missing or may be. Ask again later."
+        return AdmissionAnswer.UNPROVEN, reason
+    if facts.inherited_from:
+        reason = (
+            f"{ended} with open directives of {len(facts.inherited_from)} earlier session(s). Carry them out first."
+        )
+        return AdmissionAnswer.RECONCILE_FIRST, reason
+    if facts.kind is VerdictKind.CLEAN_SUCCESS:
+        return AdmissionAnswer.ADMITTED, f"{ended}: no operation went through a fallback, and the evidence is complete."
+    share = f"{facts.degraded_operations} of {facts.operations} operations degraded"
+    if not mutating and _proven_equivalent(facts):
+        reason = f"{ended} ({share}), each proven bit-for-bit equal to the primary's answer. Read, and change nothing."
+        return AdmissionAnswer.ADMITTED_READ_ONLY, reason
+    return AdmissionAnswer.RECONCILE_FIRST, f"{ended} ({share}). {_WORDS[facts.directive]}"
+
+
+_WORDS = {
+    Directive.PROBE_UPSTREAM_BEFORE_ACTION: "Probe the upstreams that failed, and act only when they answer again.",
+    Directive.RE_FETCH_FROM_PRIMARY: "Fetch what the substitutes delivered from the primary again.",
+    Directive.HALT_AND_ALERT_DEVELOPER: "Stop and alert a developer.",
+    Directive.NONE: "Something is open that no directive names.",
+}
+
+
+def _proven_equivalent(facts: VerdictFacts) -> bool:
+    """Design, section 6, rules 3 and 4: reads may pass, if every degraded operation is proven equivalent.
+
+    Above the threshold nothing may be trusted before the directive is done, so that proof does not help there; a host
+    that was contradicted, or whose payload shapes drifted, has proven nothing.
+    """
+    return (
+        facts.equivalent
+        and not facts.above_threshold
+        and facts.degraded_operations > 0
+        and len(facts.masked_equivalences) + facts.masked_cut >= facts.degraded_operations
+        and not facts.contradictions
+        and Finding.SCHEMA_DRIFT not in facts.findings
+        and Finding.CONTRADICTED not in facts.findings
+    )

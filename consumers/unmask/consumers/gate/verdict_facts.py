@@ -1,0 +1,179 @@
+"""A verdict record taken apart, strictly: what is missing, of a wrong type or contradicts itself is named.
+
+A digest proves that a record is as its writer made it. That the writer made sense is checked here, so that a faulty
+writer cannot let anybody pass either.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from unmask.schemas.codes import (
+    Contradiction,
+    Directive,
+    Equivalence,
+    Evidence,
+    Finding,
+    SessionOutcome,
+    VerdictKind,
+)
+
+__all__ = ["Implausible", "VerdictFacts", "inconsistency", "read_facts"]
+
+_RATIO_TOLERANCE = 1e-9
+
+T = TypeVar("T")
+C = TypeVar("C", VerdictKind, Directive, Evidence, Finding, Contradiction, SessionOutcome, Equivalence)
+
+
+class Implausible(ValueError):
+    """A decoded verdict lacks something or contradicts itself; the text says what, in codes only."""
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictFacts:
+    """Everything of a verdict that decides about admission, and what a successor needs to carry a directive out."""
+
+    session_id: str
+    kind: VerdictKind
+    directive: Directive
+    evidence: Evidence
+    operations: int
+    degraded_operations: int
+    ratio: float | None
+    """degraded_operations / operations; None without operations."""
+    threshold: float
+    above_threshold: bool
+    equivalent: bool
+    outcome_claimed: SessionOutcome | None
+    findings: tuple[Finding, ...]
+    contradictions: tuple[Contradiction, ...]
+    inherited_from: tuple[str, ...]
+    """Sessions whose directive is still open."""
+    upstreams: tuple[str, ...]
+    """Upstreams that failed behind a substitute, each once, in order of first appearance."""
+    signatures: tuple[str, ...]
+    """Their signatures, each once."""
+    receipts: tuple[str, ...]
+    """What answered instead, one for each masked error that the verdict lists."""
+    masked_equivalences: tuple[Equivalence, ...]
+    masked_cut: int
+    """Masked errors that the verdict counts but does not list."""
+    ended_at: int
+    """Microseconds since the epoch."""
+    digest: str
+
+
+def read_facts(record: Mapping[str, Any]) -> VerdictFacts:
+    """The facts of a decoded verdict record. Raises Implausible where a part is missing or of a wrong type."""
+    masked = _part(record, "masked", list)
+    for operation in masked:
+        if not isinstance(operation, Mapping):
+            raise Implausible("masked holds something that is no masked operation")
+    ratio = record.get("degraded_operation_ratio")
+    if ratio is not None and type(ratio) is not float:
+        raise Implausible("degraded_operation_ratio is not a number")
+    outcome = record.get("outcome_claimed")
+    return VerdictFacts(
+        session_id=_part(record, "session_id", str),
+        kind=_code(record, "verdict", VerdictKind),
+        directive=_code(record, "directive", Directive),
+        evidence=_code(record, "evidence", Evidence),
+        operations=_part(record, "operations", int),
+        degraded_operations=_part(record, "degraded_operations", int),
+        ratio=ratio,
+        threshold=_part(record, "threshold", float),
+        above_threshold=_part(record, "above_threshold", bool),
+        equivalent=_part(record, "equivalent", bool),
+        outcome_claimed=None if outcome is None else _to_code(outcome, "outcome_claimed", SessionOutcome),
+        findings=_codes(record, "findings", Finding),
+        contradictions=_codes(record, "contradictions", Contradiction),
+        inherited_from=tuple(_texts(record, "inherited_from")),
+        upstreams=tuple(dict.fromkeys(_part(operation, "upstream", str) for operation in masked)),
+        signatures=tuple(dict.fromkeys(_part(operation, "masked_upstream_signature", str) for operation in masked)),
+        receipts=tuple(_part(operation, "fallback_execution_receipt", str) for operation in masked),
+        masked_equivalences=tuple(_code(operation, "equivalence", Equivalence) for operation in masked),
+        masked_cut=_part(record, "masked_cut", int),
+        ended_at=_part(record, "ended_at", int),
+        digest=_part(record, "digest", str),
+    )
+
+
+def inconsistency(facts: VerdictFacts) -> str | None:
+    """What in the facts contradicts the verdict rules (design, section 6), as half a sentence; None if nothing does."""
+    return _numbers(facts) or _kind(facts)
+
+
+def _numbers(facts: VerdictFacts) -> str | None:
+    operations, degraded, ratio = facts.operations, facts.degraded_operations, facts.ratio
+    if operations < 0 or degraded < 0 or facts.masked_cut < 0:
+        return "a count is negative"
+    if degraded > operations:
+        return "more operations are degraded than there were"
+    if not math.isfinite(facts.threshold) or not 0.0 <= facts.threshold <= 1.0:
+        return "the threshold is no share between 0 and 1"
+    if (ratio is None) != (operations == 0):
+        return "there is a ratio without operations, or operations without a ratio"
+    if ratio is not None and not abs(ratio - degraded / operations) <= _RATIO_TOLERANCE:
+        return "the ratio is not degraded operations by operations"
+    if facts.above_threshold != (ratio is not None and ratio > facts.threshold):
+        return "above_threshold does not fit the ratio"
+    if facts.equivalent and any(found is not Equivalence.BIT_FOR_BIT for found in facts.masked_equivalences):
+        return "it claims equivalence, and one of its masked errors does not"
+    return None
+
+
+def _kind(facts: VerdictFacts) -> str | None:
+    halts = facts.directive is Directive.HALT_AND_ALERT_DEVELOPER
+    if halts != (facts.kind is VerdictKind.HARD_FAILURE):
+        return "its directive does not belong to its kind"
+    if facts.kind is VerdictKind.HARD_FAILURE:
+        return None
+    if facts.outcome_claimed is not SessionOutcome.SUCCESS:
+        return "it is a success that no host claimed"
+    if Finding.ABANDONED in facts.findings:
+        return "it is a success of an abandoned session"
+    if facts.kind is VerdictKind.DEGRADED_SUCCESS:
+        # Without complete evidence nobody passes anyway, and a writer may not know yet what must be done.
+        bare = facts.directive is Directive.NONE and facts.evidence is Evidence.COMPLETE
+        return "it is degraded and has no directive" if bare else None
+    if facts.degraded_operations or facts.masked_equivalences or facts.masked_cut:
+        return "it is clean, and operations of it are degraded"
+    if facts.contradictions:
+        return "it is clean, and its host was contradicted"
+    if facts.directive is not Directive.NONE and not facts.inherited_from:
+        return "it is clean and has a directive"
+    return None
+
+
+def _part(record: Mapping[str, Any], name: str, kind: type[T]) -> T:
+    value = record.get(name)
+    # Exactly the type: a bool is an int to isinstance.
+    if type(value) is not kind:
+        raise Implausible(f"{name} is missing or of a wrong type")
+    return value
+
+
+def _to_code(value: object, name: str, kind: type[C]) -> C:
+    if not isinstance(value, str):
+        raise Implausible(f"{name} is missing or of a wrong type")
+    try:
+        return kind(value)
+    except ValueError:
+        raise Implausible(f"{name} holds a code that is not known here") from None
+
+
+def _code(record: Mapping[str, Any], name: str, kind: type[C]) -> C:
+    return _to_code(record.get(name), name, kind)
+
+
+def _codes(record: Mapping[str, Any], name: str, kind: type[C]) -> tuple[C, ...]:
+    return tuple(_to_code(value, name, kind) for value in _part(record, name, list))
+
+
+def _texts(record: Mapping[str, Any], name: str) -> list[str]:
+    values = _part(record, name, list)
+    if not all(type(value) is str for value in values):
+        raise Implausible(f"{name} holds something that is no text")
+    return values

@@ -1,0 +1,69 @@
+"""The host SDK: what a host calls to make its fallbacks visible.
+
+Names are imported when they are first used: a library that only needs the port pays for the standard library alone.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from unmask.producers.classify import classify_upstream
+    from unmask.producers.classify_reason import classify_refusal
+    from unmask.producers.emitter import Emitter
+    from unmask.producers.errors import NotAttempted
+    from unmask.producers.operation import Substitute
+    from unmask.producers.port import FallbackTelemetrySink, NullSink, get_sink, set_sink, wiring_problem
+    from unmask.producers.report import Counts, DeliveryReport, FamilyCount, Health
+    from unmask.producers.session import Session
+    from unmask.producers.settings import EmitterSettings
+
+__all__ = [
+    "Counts",
+    "DeliveryReport",
+    "Emitter",
+    "EmitterSettings",
+    "FallbackTelemetrySink",
+    "FamilyCount",
+    "Health",
+    "NotAttempted",
+    "NullSink",
+    "Session",
+    "Substitute",
+    "classify_refusal",
+    "classify_upstream",
+    "get_sink",
+    "set_sink",
+    "wiring_problem",
+]
+
+_HOMES = {
+    "Counts": "report",
+    "DeliveryReport": "report",
+    "Emitter": "emitter",
+    "EmitterSettings": "settings",
+    "FallbackTelemetrySink": "port",
+    "FamilyCount": "report",
+    "Health": "report",
+    "NotAttempted": "errors",
+    "NullSink": "port",
+    "Session": "session",
+    "Substitute": "operation",
+    "classify_refusal": "classify_reason",
+    "classify_upstream": "classify",
+    "get_sink": "port",
+    "set_sink": "port",
+    "wiring_problem": "port",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(f"{__name__}.{home}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

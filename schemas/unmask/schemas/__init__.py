@@ -1,0 +1,1 @@
+"""The contract: record models, closed sets, the codec and the topics."""

@@ -1,0 +1,115 @@
+"""Avro single-object encoding: C3 01, the schema's fingerprint, the body. Strict in both directions.
+
+Refused by name: unknown keys, numbers of another kind, NaN and infinities, naive datetimes (instants are integers
+here), unknown fingerprints, trailing bytes, truncated bodies, empty values. No error quotes what it was given.
+"""
+
+import re
+from functools import cache
+from io import BytesIO
+from typing import Any
+
+from fastavro import schemaless_reader, schemaless_writer
+
+from unmask.schemas.codes import QuarantineReason
+from unmask.schemas.errors import DecodeError, EncodeError, UnknownFingerprint
+from unmask.schemas.history import PublishedSchema, latest, readable
+from unmask.schemas.numbers_check import NumberCheck, number_check
+
+__all__ = ["HEADER_LENGTH", "MAGIC", "decode", "decode_any", "decode_body", "encode", "encode_body", "header"]
+
+MAGIC = b"\xc3\x01"
+HEADER_LENGTH = 10
+_REGISTRY_MAGIC = 0
+# The encoder's words quote values; of these only the field's name, which is the schema's or the code's, is told.
+_FIELD = re.compile(r"(?:on field|^Field|specifies:) (\w+)")
+
+
+@cache
+def header(record: str) -> bytes:
+    """The 10 bytes that open every value of the record's latest version."""
+    return MAGIC + latest(record).fingerprint
+
+
+@cache
+def _by_fingerprint(records: tuple[str, ...]) -> dict[bytes, PublishedSchema]:
+    return {schema.fingerprint: schema for record in records for schema in readable(record)}
+
+
+@cache
+def _number_check(record: str) -> NumberCheck | None:
+    return number_check(latest(record).unparsed)
+
+
+def encode(record: str, value: dict[str, Any]) -> bytes:
+    """The bytes of a value of the record's latest version; instants are integers of microseconds.
+
+    Raises EncodeError where the value has keys that the schema lacks, misses keys, or holds a NaN or a wrong type.
+    """
+    return encode_body(record, value, header(record))
+
+
+def encode_body(record: str, value: dict[str, Any], prefix: bytes) -> bytes:
+    """`prefix` and the value's body. Raises EncodeError."""
+    out = BytesIO()
+    out.write(prefix)
+    try:
+        schemaless_writer(out, latest(record).plain, value, strict=True)
+    except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
+        # Without its cause: that would carry the value into logs.
+        raise EncodeError(_complaint(record, error)) from None
+    check = _number_check(record)
+    if check is not None and (wrong := check(value)) is not None:
+        raise EncodeError(
+            f"not a {record}: field {wrong or '(top)'} is no number of its type "
+            "(a NaN or infinity: leave the ratio out; a fraction, a bool or too many bits: correct it)"
+        )
+    return out.getvalue()
+
+
+def decode(record: str, data: bytes | None) -> dict[str, Any]:
+    """The value in `data`, resolved to the record's latest version. Raises DecodeError."""
+    return decode_any((record,), data)[1]
+
+
+def decode_any(records: tuple[str, ...], data: bytes | None) -> tuple[str, dict[str, Any]]:
+    """Record name and value of `data`, which may be any of `records`. Raises DecodeError."""
+    if not data:
+        raise DecodeError(QuarantineReason.EMPTY_VALUE, "the value has no bytes")
+    if data[:2] != MAGIC or len(data) < HEADER_LENGTH:
+        detail = "the value does not begin with a single-object header"
+        if data[0] == _REGISTRY_MAGIC:
+            detail += "; if it was written through a schema registry, set SCHEMA_REGISTRY_URL here too"
+        raise DecodeError(QuarantineReason.BAD_MAGIC, detail)
+    schema = _by_fingerprint(records).get(data[2:HEADER_LENGTH])
+    if schema is None:
+        raise UnknownFingerprint(data[2:HEADER_LENGTH].hex())
+    return schema.record, decode_body(schema, data, HEADER_LENGTH)
+
+
+def decode_body(schema: PublishedSchema, data: bytes, start: int) -> dict[str, Any]:
+    """The value whose body begins at `start`, written with `schema`. Raises DecodeError."""
+    body = BytesIO(data)
+    body.seek(start)
+    newest = latest(schema.record)
+    # Resolving costs more than it saves, so that the usual case, writer = reader, goes without.
+    reader = None if newest.fingerprint == schema.fingerprint else newest.plain
+    fingerprint = schema.fingerprint.hex()
+    try:
+        value: Any = schemaless_reader(body, schema.plain, reader)
+    except EOFError:
+        raise DecodeError(QuarantineReason.TRUNCATED, "the body ends early", fingerprint) from None
+    except Exception:
+        # fastavro raises many kinds for bad bytes; whatever it is, the bytes are not of this schema.
+        raise DecodeError(QuarantineReason.UNDECODABLE, "the body is not of its schema", fingerprint) from None
+    if body.tell() != len(data):
+        raise DecodeError(QuarantineReason.TRAILING_BYTES, "bytes follow the body", fingerprint)
+    if not isinstance(value, dict):
+        raise DecodeError(QuarantineReason.UNDECODABLE, "the body is not a record", fingerprint)
+    return value
+
+
+def _complaint(record: str, error: Exception) -> str:
+    field = _FIELD.search(str(error))
+    where = f"at field {field.group(1)}, " if field else ""
+    return f"not a {record}: {where}{type(error).__name__} while encoding; correct the value's keys and types"

@@ -1,0 +1,57 @@
+"""How an ended session is judged."""
+
+from unmask.schemas.codes import Contradiction, Directive, Evidence, Finding, SessionOutcome, VerdictKind
+from unmask.schemas.instants import Instant
+from unmask.schemas.models.fields import Count, Digest, Flag, Hex, PartitionNumber, Ratio, ScopeField, Token
+from unmask.schemas.models.parts import MaskedOperation
+from unmask.schemas.models.record import Record
+
+__all__ = ["Signature", "Source", "Verdict"]
+
+
+class Source(Record):
+    """The prefix of a source partition that a verdict rests on."""
+
+    partition: PartitionNumber
+    offset: Count
+
+
+class Signature(Record):
+    """Optional signature over the digest, session and topic."""
+
+    key_id: Token
+    algorithm: Token
+    value: Hex
+
+
+class Verdict(Record):
+    """How an ended session is judged, and what its successor must do first.
+
+    `digest` is computed by unmask.schemas.verdict_digest over everything that decides.
+    """
+
+    contract: PartitionNumber
+    session_id: Token
+    verdict: VerdictKind
+    directive: Directive
+    evidence: Evidence
+    operations: Count
+    degraded_operations: Count
+    degraded_operation_ratio: Ratio | None = None
+    threshold: Ratio
+    above_threshold: Flag
+    equivalent: Flag
+    outcome_claimed: SessionOutcome | None = None
+    findings: tuple[Finding, ...]
+    contradictions: tuple[Contradiction, ...]
+    masked: tuple[MaskedOperation, ...]
+    masked_cut: Count
+    predecessor_session_id: Token | None = None
+    inherited_from: tuple[Token, ...]
+    scope: ScopeField | None = None
+    emitters: tuple[Token, ...]
+    opened_at: Instant | None = None
+    ended_at: Instant
+    sources: tuple[Source, ...]
+    digest: Digest
+    signature: Signature | None = None

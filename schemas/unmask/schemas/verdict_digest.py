@@ -1,0 +1,81 @@
+"""The digest of a verdict: SHA-256 over everything that decides, so that no part of it can be changed unnoticed.
+
+Everything decides but the digest itself and the signature over it. Parts that say nothing (null, an empty list) are
+left out: a field that a later version adds leaves the digests of older verdicts as they are, and a reader that does
+not know a field which does say something computes another digest, and refuses.
+"""
+
+import hashlib
+import hmac
+import json
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from unmask.schemas.errors import EncodeError
+from unmask.schemas.history import latest
+from unmask.schemas.models.record import to_avro
+from unmask.schemas.models.verdict import Verdict
+
+__all__ = ["seal", "verdict_digest", "verify_digest"]
+
+_NOT_DIGESTED = frozenset({"digest", "signature"})
+
+
+def verdict_digest(verdict: Verdict | Mapping[str, Any]) -> str:
+    """The digest, 64 hex digits, of a model or of a decoded dict (instants in microseconds).
+
+    Raises EncodeError where a dict holds what no verdict can: a NaN, a datetime.
+    """
+    value = to_avro(verdict) if isinstance(verdict, Verdict) else verdict
+    return hashlib.sha256(_canonical(value)).hexdigest()
+
+
+def verify_digest(verdict: Verdict | Mapping[str, Any]) -> bool:
+    """Whether the verdict's digest is the one of its content."""
+    claimed = verdict.digest if isinstance(verdict, Verdict) else verdict.get("digest")
+    if not isinstance(claimed, str):
+        return False
+    try:
+        return hmac.compare_digest(claimed.encode(), verdict_digest(verdict).encode())
+    except EncodeError:
+        return False
+
+
+def seal(verdict: Mapping[str, Any]) -> dict[str, Any]:
+    """The verdict's dict with its digest set, and without a signature, which an older digest would not match."""
+    return {**verdict, "digest": verdict_digest(verdict), "signature": None}
+
+
+def _canonical(value: Mapping[str, Any]) -> bytes:
+    said = {
+        name: _double(item) if name in _doubles() else item for name, item in value.items() if name not in _NOT_DIGESTED
+    }
+    try:
+        text = json.dumps(_without_silence(said), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise EncodeError("not a verdict: it holds a NaN, or a value that records have no type for") from error
+    return text.encode("ascii")
+
+
+@cache
+def _doubles() -> frozenset[str]:
+    fields = latest("verdict").source["fields"]
+    return frozenset(field["name"] for field in fields if "double" in (field["type"], *field["type"]))
+
+
+def _double(item: Any) -> Any:
+    # 0 and 0.0 are one ratio and one Avro double, but two texts; so are 0.0 and -0.0.
+    return float(item) + 0.0 if isinstance(item, int | float) else item
+
+
+def _without_silence(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {str(name): _without_silence(item) for name, item in value.items() if not _silent(item)}
+    if isinstance(value, list | tuple):
+        return [_without_silence(item) for item in value]
+    return value
+
+
+def _silent(item: Any) -> bool:
+    return item is None or (isinstance(item, list | tuple | Mapping) and not item)

@@ -1,0 +1,82 @@
+"""Loss accounting: what an emitter's batch sequence and accounts prove about the stretch between two batches.
+
+S(x) is what an account calls shippable: recorded minus dropped, cumulative through batch x. For known batches i < k
+with nothing known between them, S(k) - events(k) - S(i) events were shipped in the batches between and are missing.
+With i + 1 = k that difference must be 0.
+"""
+
+from typing import Any
+
+from unmask.schemas.codes import FlawCause
+from unmask.streams.ledger.state import Drops, Shipped
+
+__all__ = ["FAMILIES", "SESSION_FAMILIES", "Account", "losses_between", "read_account", "stretch_cause"]
+
+FAMILIES = {
+    "route_attempt": "route_attempts",
+    "kernel_fallback": "kernel_fallbacks",
+    "masked_error": "masked_errors",
+    "session_teardown": "session_teardowns",
+}
+"""Family -> field of the batch that holds its events."""
+SESSION_FAMILIES = frozenset(FAMILIES) - {"route_attempt"}
+"""Families of which a session's verdict may miss something."""
+
+Account = tuple[Shipped, Drops, Shipped]
+"""Shipped through the batch, dropped through it, and events in it, per family."""
+Losses = list[dict[str, Any]]
+"""As in an evidence_flaw: family, missing, dropped by cause."""
+
+
+def read_account(batch: dict[str, Any]) -> Account:
+    """What the batch says of itself. Families that it does not mention were never recorded."""
+    shipped: Shipped = {}
+    dropped: Drops = {}
+    for account in batch["accounts"]:
+        family = account["family"]
+        if family not in FAMILIES:
+            continue
+        lost = account["dropped"]
+        if lost:
+            causes = {entry["cause"]: entry["count"] for entry in lost if entry["count"]}
+            if causes:
+                dropped[family] = causes
+            shipped[family] = account["recorded"] - sum(causes.values())
+        else:
+            shipped[family] = account["recorded"]
+    events: Shipped = {}
+    if batch["route_attempts"]:
+        events["route_attempt"] = sum(len(group["occurred_at"]) for group in batch["route_attempts"])
+    for family in SESSION_FAMILIES:
+        held = batch[FAMILIES[family]]
+        if held:
+            events[family] = len(held)
+    return shipped, dropped, events
+
+
+def losses_between(shipped_from: Shipped, dropped_from: Drops, shipped_to: Shipped, dropped_to: Drops) -> Losses:
+    """What is missing between two points of an emitter's account: empty when nothing is.
+
+    `shipped_to` is the account when the later batch began, that is without its own events.
+    """
+    losses: Losses = []
+    if shipped_from == shipped_to and dropped_from == dropped_to:
+        return losses
+    for family in FAMILIES:
+        missing = shipped_to.get(family, 0) - shipped_from.get(family, 0)
+        before, after = dropped_from.get(family, {}), dropped_to.get(family, {})
+        newly = [
+            {"cause": cause, "count": count - before.get(cause, 0)}
+            for cause, count in sorted(after.items())
+            if count != before.get(cause, 0)
+        ]
+        if missing or newly:
+            losses.append({"family": family, "missing": missing, "dropped": newly})
+    return losses
+
+
+def stretch_cause(after: int, before: int, losses: Losses) -> str:
+    """The flaw's cause of a stretch that lacks something."""
+    if any(loss["missing"] for loss in losses):
+        return (FlawCause.GAP if before > after + 1 else FlawCause.MISCOUNT).value
+    return FlawCause.DROPPED.value

@@ -1,0 +1,124 @@
+"""Intake: from the bytes of one Kafka record to a checked batch, or the reason why it cannot be one.
+
+Everything that is decoded is checked against the contract here, so that the fold may trust it. No text of a refused
+record goes anywhere.
+"""
+
+from typing import Any
+
+from unmask.schemas.codec import decode_any
+from unmask.schemas.codes import QuarantineReason
+from unmask.schemas.errors import DecodeError
+from unmask.schemas.signatures import is_signature
+from unmask.schemas.tokens import all_tokens, is_token
+
+__all__ = ["Batch", "Intake"]
+
+Batch = dict[str, Any]
+"""A decoded event_batch; instants are microseconds."""
+
+_RECORDS = ("event_batch",)
+_LAST_INSTANT = 7_258_118_400_000_000  # the year 2200; anything later is no instant of a running host
+_REMEMBERED = 10_000
+_FALLBACK_IDS = ("entry_point", "run_id", "tenant_id", "conversation_id", "session_id", "operation_id")
+_SHAPES = ("primary_shape", "fallback_shape")
+
+
+class Intake:
+    """Decodes and checks records. Remembers labels that it has seen to be tokens, since few recur often."""
+
+    def __init__(self) -> None:
+        self._known: set[str] = set()
+
+    def read(self, key: bytes | None, value: bytes | None) -> Batch:
+        """The batch in a record. Raises DecodeError with the reason for the quarantine."""
+        _, batch = decode_any(_RECORDS, value)
+        self._check(key, batch)
+        return batch
+
+    def _check(self, key: bytes | None, batch: Batch) -> None:
+        emitter = batch["emitter"]
+        emitter_id = emitter["emitter_id"]
+        if not key or key != emitter_id.encode():
+            raise DecodeError(QuarantineReason.EMPTY_KEY, "the key is not the batch's emitter_id")
+        self._label(emitter_id)
+        for part in emitter["scope"].values():
+            self._label(part)
+        _content(batch["batch_seq"] >= 1 and emitter["heartbeat_ms"] >= 1, "batch_seq and heartbeat_ms begin at 1")
+        _instants((batch["sent_at"], emitter["started_at"]))
+        self._check_accounts(batch["accounts"])
+        for group in batch["route_attempts"]:
+            self._check_attempts(group)
+        for fallback in batch["kernel_fallbacks"]:
+            self._check_fallback(fallback)
+        for masked in batch["masked_errors"]:
+            self._check_masked(masked)
+        for opening in batch["session_openings"]:
+            _instants((opening["occurred_at"],))
+            self._identifiers((opening["session_id"], opening["predecessor_session_id"]))
+        for teardown in batch["session_teardowns"]:
+            _instants((teardown["occurred_at"],))
+            self._identifiers((teardown["session_id"],))
+            _content(teardown["operations"] >= 0 and teardown["degraded_operations"] >= 0, "counts are not negative")
+            _content(all(claim["count"] >= 0 for claim in teardown["claims"]), "counts are not negative")
+
+    @staticmethod
+    def _check_accounts(accounts: list[dict[str, Any]]) -> None:
+        families = set()
+        for account in accounts:
+            families.add(account["family"])
+            dropped = [entry["count"] for entry in account["dropped"]]
+            _content(all(count >= 0 for count in dropped), "counts are not negative")
+            _content(account["recorded"] >= sum(dropped), "more events dropped than recorded")
+        _content(len(families) == len(accounts), "a family has two accounts")
+
+    def _check_attempts(self, group: dict[str, Any]) -> None:
+        self._label(group["capability"])
+        self._label(group["entry_point"])
+        times, runs = group["occurred_at"], group["run_id"]
+        _content(not runs or len(runs) == len(times), "run_id is neither empty nor as long as occurred_at")
+        if times:
+            _instants((min(times), max(times)))
+        if runs and not all_tokens(filter(None, runs)):
+            raise DecodeError(QuarantineReason.INVALID_TOKEN, "a run_id is not a token")
+
+    def _check_fallback(self, fallback: dict[str, Any]) -> None:
+        _instants((fallback["occurred_at"],))
+        _content(fallback["event_type"] == "kernel_fallback.v1", "an event_type is unknown")
+        _content(fallback["route_expected"] == "kernel" and fallback["runtime_route"] == "legacy", "unknown routes")
+        self._label(fallback["capability"])
+        self._identifiers(fallback[name] for name in _FALLBACK_IDS)
+
+    def _check_masked(self, masked: dict[str, Any]) -> None:
+        _instants((masked["occurred_at"],))
+        self._label(masked["upstream"])
+        self._identifiers((masked["session_id"], masked["operation_id"], masked["fallback_execution_receipt"]))
+        self._identifiers(masked[name] for name in _SHAPES)
+        _content(is_signature(masked["masked_upstream_signature"]), "a signature is not of the grammar")
+
+    def _label(self, text: str) -> None:
+        known = self._known
+        if text in known:
+            return
+        if not is_token(text):
+            raise DecodeError(QuarantineReason.INVALID_TOKEN, "a label is not a token")
+        if len(known) >= _REMEMBERED:
+            known.clear()
+        known.add(text)
+
+    @staticmethod
+    def _identifiers(texts: Any) -> None:
+        for text in texts:
+            if text is not None and not is_token(text):
+                raise DecodeError(QuarantineReason.INVALID_TOKEN, "an identifier is not a token")
+
+
+def _instants(instants: tuple[int, ...]) -> None:
+    for instant in instants:
+        if not 0 <= instant <= _LAST_INSTANT:
+            raise DecodeError(QuarantineReason.INVALID_CONTENT, "an instant is out of range")
+
+
+def _content(holds: bool, rule: str) -> None:
+    if not holds:
+        raise DecodeError(QuarantineReason.INVALID_CONTENT, rule)

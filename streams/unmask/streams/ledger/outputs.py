@@ -1,0 +1,222 @@
+"""Outputs: what one transaction publishes of a partition's state, as (topic, partition, key, value) records.
+
+The order matters and is part of the contract: cells and flaws first, marks last, so that whoever has read a mark has
+read everything below it.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from unmask.schemas.codec import encode
+from unmask.schemas.codes import Evidence, Measure
+from unmask.schemas.keys import flaw_key, mark_key, session_key, tally_key, upstream_route, window_route
+from unmask.schemas.partitioner import partition_for
+from unmask.schemas.topics import Topics
+from unmask.streams.ledger.advance import scope_marks
+from unmask.streams.ledger.pieces import cell_piece, emitter_piece, head_piece, session_piece
+from unmask.streams.ledger.rules import FoldRules
+from unmask.streams.ledger.state import Cell, CellId, Correction, FlawRecord, PartitionState, Session, Touched
+
+__all__ = ["Outputs", "Record"]
+
+_UPSTREAM = Measure.UPSTREAM.value
+_URGENT = frozenset((Measure.KERNEL_FALLBACK.value, Measure.MASKED_ERROR.value, _UPSTREAM))
+_MAX_UNACCOUNTED = 1000
+
+
+class Record(NamedTuple):
+    """One record to produce. `value` None is a tombstone."""
+
+    topic: str
+    partition: int
+    key: bytes
+    value: bytes | None
+
+
+class Outputs:
+    """Makes a partition's records. Holds nothing but a cache of routes."""
+
+    def __init__(self, topics: Topics, rules: FoldRules, writer: str) -> None:
+        self._topics = topics
+        self._rules = rules
+        self._writer = writer
+        self._tables = topics.table_partitions
+        self._routes: dict[tuple[int, int], int] = {}
+
+    def records(self, state: PartitionState, touched: Touched, *, mark: bool) -> Iterator[Record]:
+        """Everything that a transaction must hold for this partition; with `mark`, also all snapshots that are due."""
+        yield from self._flaws(state, touched)
+        yield from self._snapshots(state, touched, everything=mark)
+        yield from self._sessions(state, touched)
+        yield from self._logs(state, touched)
+        if mark:
+            yield from self._marks(state)
+        yield from self._pieces(state, touched)
+
+    def _window_partition(self, start: int, seconds: int) -> int:
+        route = self._routes.get((start, seconds))
+        if route is None:
+            if len(self._routes) > 100_000:
+                self._routes.clear()
+            route = self._routes[start, seconds] = partition_for(window_route(start, seconds), self._tables)
+        return route
+
+    def _flaws(self, state: PartitionState, touched: Touched) -> Iterator[Record]:
+        for flaw in _last_of_each(touched.flaws):
+            key = flaw_key(
+                state.partition, flaw.start, flaw.seconds, flaw.scope, flaw.emitter_id, flaw.from_seq, flaw.to_seq,
+                flaw.cause,
+            )  # fmt: skip
+            value = None if flaw.losses is None else encode("evidence_flaw", _flaw(state, flaw))
+            route = self._window_partition(flaw.start, flaw.seconds)
+            yield Record(self._topics.tallies.name, route, key.encode(), value)
+
+    def _snapshots(self, state: PartitionState, touched: Touched, *, everything: bool) -> Iterator[Record]:
+        for (cell_id, correction), n in touched.corrections.items():
+            yield self._tally(state, cell_id, Cell(n), correction)
+        due = state.unpublished if everything else {key for key in touched.cells if key[3] in _URGENT}
+        for cell_id in due:
+            cell = state.cells[cell_id]
+            yield self._tally(state, cell_id, cell, None)
+            cell.published = cell.count
+            # The piece says what was published, so that it goes out again with it.
+            touched.cells.add(cell_id)
+        if everything:
+            state.unpublished.clear()
+        else:
+            state.unpublished -= due
+
+    def _tally(self, state: PartitionState, cell_id: CellId, cell: Cell, correction: Correction | None) -> Record:
+        start, seconds, scope, measure, capability, code = cell_id
+        key = tally_key(state.partition, start, seconds, scope, measure, capability, code, correction)
+        if measure == _UPSTREAM:
+            route = partition_for(upstream_route(capability), self._tables)
+        else:
+            route = self._window_partition(start, seconds)
+        value = {
+            "partition": state.partition,
+            "offset": state.next_offset,
+            "window_start": start,
+            "window_seconds": seconds,
+            "scope": scope._asdict(),
+            "measure": measure,
+            "capability": capability,
+            "code": code,
+            "count": cell.count,
+            "sessions": cell.sessions,
+            "correction": None if correction is None else {"emitter_id": correction[0], "batch_seq": correction[1]},
+        }
+        return Record(self._topics.tallies.name, route, key.encode(), encode("tally", value))
+
+    def _sessions(self, state: PartitionState, touched: Touched) -> Iterator[Record]:
+        for session_id in touched.sessions:
+            value = encode("session_tally", _session(state, session_id, state.sessions[session_id]))
+            yield self._session_record(state, session_id, value)
+        for session_id in touched.removed_sessions:
+            yield self._session_record(state, session_id, None)
+
+    def _session_record(self, state: PartitionState, session_id: str, value: bytes | None) -> Record:
+        key = session_key(session_id, state.partition).encode()
+        return Record(self._topics.sessions.name, partition_for(session_id, self._tables), key, value)
+
+    def _logs(self, state: PartitionState, touched: Touched) -> Iterator[Record]:
+        for fallback in touched.fallbacks:
+            key = fallback["emitter_id"].encode()
+            yield Record(self._topics.fallbacks.name, state.partition, key, encode("fallback", fallback))
+        for entry in touched.quarantined:
+            key = f"{entry['topic']}|{entry['partition']}|{entry['offset']}".encode()
+            yield Record(self._topics.quarantine.name, 0, key, encode("quarantine", entry))
+
+    def _marks(self, state: PartitionState) -> Iterator[Record]:
+        owing = [
+            {"emitter_id": name, "scope": e.scope._asdict(), "cause": e.unaccounted, "since": e.unaccounted_from}
+            for name, e in state.emitters.items()
+            if e.unaccounted is not None
+        ]
+        value = encode(
+            "evidence_mark",
+            {
+                "partition": state.partition,
+                "partitions": self._topics.events_partitions,
+                "offset": state.next_offset,
+                "read_through": state.read_through,
+                "grace_ms": self._rules.grace_us // 1000,
+                "scopes": [
+                    {"scope": scope._asdict(), "accounted_through": through, "emitters": n}
+                    for scope, (through, n) in sorted(scope_marks(state).items())
+                ],
+                "unaccounted": owing[:_MAX_UNACCOUNTED],
+                "unaccounted_total": len(owing),
+            },
+        )
+        key = mark_key(state.partition).encode()
+        for table in range(self._tables):
+            yield Record(self._topics.tallies.name, table, key, value)
+
+    def _pieces(self, state: PartitionState, touched: Touched) -> Iterator[Record]:
+        ledger, partition = self._topics.ledger.name, state.partition
+        for cell_id in touched.cells:
+            yield Record(ledger, partition, *cell_piece(cell_id, state.cells[cell_id]))
+        for cell_id in touched.removed_cells:
+            yield Record(ledger, partition, *cell_piece(cell_id, None))
+        for emitter_id in touched.emitters:
+            yield Record(ledger, partition, *emitter_piece(emitter_id, state.emitters.get(emitter_id)))
+        for emitter_id in touched.removed_emitters:
+            yield Record(ledger, partition, *emitter_piece(emitter_id, None))
+        for session_id in touched.sessions:
+            yield Record(ledger, partition, *session_piece(session_id, state.sessions[session_id]))
+        for session_id in touched.removed_sessions:
+            yield Record(ledger, partition, *session_piece(session_id, None))
+        yield Record(ledger, partition, *head_piece(state, self._writer))
+
+
+def _last_of_each(flaws: list[FlawRecord]) -> list[FlawRecord]:
+    """The newest word on each flaw: one that was set and taken back within a transaction need not be set."""
+    last: dict[tuple[Any, ...], FlawRecord] = {}
+    for flaw in flaws:
+        last[
+            (flaw.start, flaw.seconds, flaw.scope, flaw.emitter_id, flaw.from_seq, flaw.to_seq, flaw.cause)
+        ] = flaw  # fmt: skip
+    return list(last.values())
+
+
+def _flaw(state: PartitionState, flaw: FlawRecord) -> dict[str, Any]:
+    return {
+        "partition": state.partition,
+        "offset": state.next_offset,
+        "window_start": flaw.start,
+        "window_seconds": flaw.seconds,
+        "scope": None if flaw.scope is None else flaw.scope._asdict(),
+        "emitter_id": flaw.emitter_id,
+        "from_seq": flaw.from_seq,
+        "to_seq": flaw.to_seq,
+        "cause": flaw.cause,
+        "losses": flaw.losses,
+    }
+
+
+def _session(state: PartitionState, session_id: str, session: Session) -> dict[str, Any]:
+    reported = {masked for masked, equal in session.proven.items() if equal}
+    return {
+        "session_id": session_id,
+        "partition": state.partition,
+        "offset": state.next_offset,
+        "scope": session.scope._asdict(),
+        "emitters": session.emitters,
+        "opened_at": session.opened_at,
+        "last_seen_at": session.last_seen_at,
+        "predecessor_session_id": session.predecessor,
+        "fallbacks": session.fallbacks,
+        "masked_errors": session.masked_errors,
+        "degraded_operations": sorted(session.degraded),
+        "degraded_operations_total": len(session.degraded) + session.anonymous_fallbacks,
+        "masked": session.masked,
+        "unreachable": session.unreachable,
+        "exhausted": session.exhausted,
+        # A degraded operation of which nobody proved that its answer was the primary's is not equivalent.
+        "not_equivalent": len(session.degraded - reported) + session.anonymous_fallbacks,
+        "shape_drifts": session.shape_drifts,
+        "teardowns": session.teardowns,
+        "evidence": (Evidence.LOSSY if session.flaws else Evidence.COMPLETE).value,
+        "abandoned_at": session.abandoned_at,
+    }

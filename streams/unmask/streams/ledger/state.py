@@ -1,0 +1,158 @@
+"""The ledger's state of one source partition: plain mutable values, changed by the fold alone.
+
+Where an offset is named, it is one past the last record that the state covers. Instants are microseconds.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from unmask.schemas.scope import Scope
+
+__all__ = ["Cell", "Correction", "Emitter", "FlawRecord", "Gap", "PartitionState", "Session", "Shipped", "Touched"]
+
+Shipped = dict[str, int]
+"""Per family: events recorded minus dropped, cumulative through a batch."""
+Drops = dict[str, dict[str, int]]
+"""Per family and cause: events dropped, cumulative through a batch."""
+CellId = tuple[int, int, Scope, str, str, str]
+"""Window start, window seconds, scope, measure, capability, code."""
+Correction = tuple[str, int]
+"""Emitter and batch_seq of a batch for windows whose cells were removed."""
+
+
+@dataclass(slots=True)
+class Cell:
+    """One count. `published` is the count that the newest snapshot carries, -1 for none."""
+
+    count: int = 0
+    published: int = -1
+    sessions: list[str] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Gap:
+    """Batches `after`+1 to `before`-1 of an emitter are missing; what is known on both sides of them."""
+
+    after: int
+    before: int
+    shipped_after: Shipped
+    dropped_after: Drops
+    shipped_before: Shipped
+    """What had been shipped when batch `before` began: its account less its own events."""
+    dropped_before: Drops
+    cut_after: int
+    cut_before: int
+
+
+@dataclass(slots=True)
+class Emitter:
+    """One emitter as far as its batches were read."""
+
+    scope: Scope
+    started_at: int
+    heartbeat_us: int
+    last_seq: int = 0
+    last_cut: int = 0
+    """Up to when it has accounted, by its own clock (the broker's where its clock is ahead)."""
+    last_arrival: int = 0
+    """Broker's time of its newest batch."""
+    shipped: Shipped = field(default_factory=dict)
+    dropped: Drops = field(default_factory=dict)
+    gaps: list[Gap] = field(default_factory=list)
+    closed: bool = False
+    unaccounted: str | None = None
+    """FlawCause silent or behind, with the interval that is flawed by it."""
+    unaccounted_from: int = 0
+    unaccounted_until: int = 0
+    open_sessions: set[str] = field(default_factory=set)
+    flaws: dict[str, list[int]] = field(default_factory=dict)
+    """Stretches that may lack session events: `from-to` -> [cut before, cut after]."""
+
+
+@dataclass(slots=True)
+class Session:
+    """One session as far as this partition knows it."""
+
+    scope: Scope
+    emitters: list[str] = field(default_factory=list)
+    opened_at: int | None = None
+    last_seen_at: int = 0
+    predecessor: str | None = None
+    fallbacks: int = 0
+    masked_errors: int = 0
+    degraded: set[str] = field(default_factory=set)
+    anonymous_fallbacks: int = 0
+    """Fallbacks that name no operation: each is an operation of its own."""
+    masked: list[dict[str, Any]] = field(default_factory=list)
+    proven: dict[str, bool] = field(default_factory=dict)
+    """Per degraded operation: whether all its masked errors were bit-for-bit equivalent."""
+    unreachable: int = 0
+    exhausted: int = 0
+    shape_drifts: int = 0
+    teardowns: list[dict[str, Any]] = field(default_factory=list)
+    flaws: set[str] = field(default_factory=set)
+    """`emitter/from-to` of stretches that may lack events of this session."""
+    abandoned_at: int | None = None
+    ended_arrival: int | None = None
+    """Broker's time at which it ended or was abandoned; it is removed some time later."""
+
+
+@dataclass(slots=True)
+class FlawRecord:
+    """A flaw of one window, as it goes out; `value` None removes it."""
+
+    start: int
+    seconds: int
+    scope: Scope | None
+    emitter_id: str | None
+    from_seq: int
+    to_seq: int
+    cause: str
+    losses: list[dict[str, Any]] | None
+
+
+@dataclass(slots=True)
+class Touched:
+    """What changed since the last transaction and must go out with the next."""
+
+    cells: set[CellId] = field(default_factory=set)
+    removed_cells: list[CellId] = field(default_factory=list)
+    corrections: dict[tuple[CellId, Correction], int] = field(default_factory=dict)
+    emitters: set[str] = field(default_factory=set)
+    removed_emitters: list[str] = field(default_factory=list)
+    sessions: set[str] = field(default_factory=set)
+    removed_sessions: list[str] = field(default_factory=list)
+    flaws: list[FlawRecord] = field(default_factory=list)
+    fallbacks: list[dict[str, Any]] = field(default_factory=list)
+    quarantined: list[dict[str, Any]] = field(default_factory=list)
+    urgent: bool = False
+    """Holds a fallback, masked error or teardown: the transaction ends at once."""
+
+
+@dataclass(slots=True)
+class PartitionState:
+    """Everything the ledger knows of one source partition."""
+
+    partition: int
+    next_offset: int = 0
+    read_through: int = 0
+    """Everything that stood in the log at this broker time has been read; 0 before the first proof."""
+    newest: int = 0
+    """Newest broker time of a record. Decides what is late, so that a replay decides the same."""
+    previous: int = 0
+    """Broker time of the record before next_offset."""
+    quarantine_run: int = 0
+    """Records in a row, up to the last, that could not be read."""
+    emitters: dict[str, Emitter] = field(default_factory=dict)
+    cells: dict[CellId, Cell] = field(default_factory=dict)
+    sessions: dict[str, Session] = field(default_factory=dict)
+    touched: Touched = field(default_factory=Touched)
+    unpublished: set[CellId] = field(default_factory=set)
+    """Cells whose count is newer than their last snapshot."""
+    committed_offset: int = -1
+    """The next_offset that the last transaction said."""
+
+    def take_touched(self) -> Touched:
+        """What changed, leaving nothing behind."""
+        touched, self.touched = self.touched, Touched()
+        return touched

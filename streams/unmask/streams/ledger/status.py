@@ -1,0 +1,27 @@
+"""What a ledger tells of itself."""
+
+from dataclasses import dataclass
+
+__all__ = ["LedgerStatus"]
+
+
+@dataclass(frozen=True, slots=True)
+class LedgerStatus:
+    """A snapshot of a ledger's condition."""
+
+    ready: bool
+    """Joined, states restored, and committing or idle."""
+    reason: str
+    """Why it is not ready; empty when it is."""
+    partitions: tuple[int, ...] = ()
+    lag: int = 0
+    """Records that stand in the log of these partitions and were not folded yet."""
+    records: int = 0
+    events: int = 0
+    transactions: int = 0
+    quarantined: int = 0
+    emitters: int = 0
+    cells: int = 0
+    sessions: int = 0
+    error: BaseException | None = None
+    """What ended it."""
