@@ -19,7 +19,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 demo: setup ## See it work: a broker, hosts with faults, counts with evidence, verdicts, the gate
-	$(BIN)/python -m unmask.consumers.demo $(ARGS)
+	PYTHONPATH=deploy $(BIN)/python -m demo $(ARGS)
 
 test: setup ## Run all tests; those that need Kafka start one
 	$(BIN)/python -m pytest $(ARGS)

@@ -6,7 +6,7 @@ recognised by position.
 """
 
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
@@ -33,11 +33,19 @@ class Row(NamedTuple):
 class TopicReader:
     """A bounded or endless read of a topic's partitions (all of them by default). Not for use by several threads.
 
-    Opening asks the broker, at most `timeout` seconds. Raises a TopicUnreadable that names the cause.
+    `resume` holds positions of an earlier reader to go on from; those that the topic does not have any more are read
+    from the beginning. Opening asks the broker, at most `timeout` seconds. Raises a TopicUnreadable that names the
+    cause.
     """
 
     def __init__(
-        self, source: TopicSource, partitions: Collection[int] | None = None, *, from_end: bool = False, timeout: float
+        self,
+        source: TopicSource,
+        partitions: Collection[int] | None = None,
+        *,
+        from_end: bool = False,
+        resume: Mapping[int, int] | None = None,
+        timeout: float,
     ) -> None:
         deadline = time.monotonic() + timeout
         self._source = source
@@ -49,7 +57,10 @@ class TopicReader:
             raise TopicNotThere(f"{source.topic} (partition {max(chosen)} of {count})")
         self.ends = source.end_offsets(chosen, deadline - time.monotonic())
         """End offsets taken at the start."""
-        starts = self.ends if from_end else source.start_offsets(chosen, deadline - time.monotonic())
+        starts = dict(self.ends) if from_end else source.start_offsets(chosen, deadline - time.monotonic())
+        for partition, position in (resume or {}).items():
+            if starts.get(partition, position) < position <= self.ends.get(partition, -1):
+                starts[partition] = position
         self.positions = dict(starts)
         """The next offset to be read, by partition."""
         try:
@@ -126,8 +137,8 @@ def _reading(source: TopicSource) -> dict[str, Any]:
         "enable.partition.eof": True,
         # Jumping over lost offsets silently is what a reader that proves something must not do.
         "auto.offset.reset": "error",
-        # The keyed topics read here are not written in transactions, and an open one elsewhere must not stall.
-        "isolation.level": "read_uncommitted",
+        # What was aborted never was. An open transaction holds the reader back, which refuses, and that is right.
+        "isolation.level": "read_committed",
         "error_cb": _ignore,
     }
 

@@ -72,7 +72,8 @@ _WORDS: tuple[tuple[ReasonCode, re.Pattern[str]], ...] = tuple(
         ),
         (
             ReasonCode.POLICY_REFUSED,
-            r"polic(?:y|ies)|\bguard(?:rail)?s?\b|not allowed|disallowed|prohibited|blocked by|denied by|allow[\s-]?list",
+            r"polic(?:y|ies)|\bguard(?:rail)?s?\b|not allowed|disallowed|prohibited|blocked by|denied by|"
+            r"allow[\s-]?list",
         ),
         (
             ReasonCode.CAPABILITY_UNSUPPORTED,

@@ -56,15 +56,13 @@ def status_of(error: object) -> int | None:
     return None
 
 
-def _as_status(value: object) -> int | None:
+def _as_status(value: Any) -> int | None:
     if isinstance(value, bool):
         return None
-    if isinstance(value, int):
-        status = int(value)
-    elif type(value) is str and len(value) == 3 and value.isascii() and value.isdigit():
-        status = int(value)
-    else:
+    digits = type(value) is str and len(value) == 3 and value.isascii() and value.isdigit()
+    if not digits and not isinstance(value, int):
         return None
+    status = int(value)
     return status if 100 <= status <= 599 else None
 
 

@@ -81,8 +81,8 @@ _WORDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         (
             "STREAM_BROKEN",
             r"incomplete(?:\s|_)?(?:chunked|read|message|response)|stream[\s\w]{0,24}(?:broke|broken|cut|interrupt|"
-            r"ended early|closed|reset|error|abort)|premature\w*[\s\w]{0,12}(?:close|end|eof)|unexpected (?:eof|end of)|"
-            r"without sending complete|payload is not completed|connection closed mid",
+            r"ended early|closed|reset|error|abort)|premature\w*[\s\w]{0,12}(?:close|end|eof)|"
+            r"unexpected (?:eof|end of)|without sending complete|payload is not completed|connection closed mid",
         ),
         (
             "CONNECTION_RESET",
@@ -112,7 +112,8 @@ _WORDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         (
             "PROVIDER_ERROR",
             r"provider[\s_-]?error|server[\s_-]?error|upstream[\s_-]?error|overloaded|model[\s_-]?error|"
-            r"bad[\s_-]?gateway|service[\s_-]?unavailable|temporarily unavailable|\bapi[\s_-]?error|internal[\s_-]?error",
+            r"bad[\s_-]?gateway|service[\s_-]?unavailable|temporarily unavailable|\bapi[\s_-]?error|"
+            r"internal[\s_-]?error",
         ),
     )
 )
@@ -143,7 +144,7 @@ def milliseconds_in(text: str) -> float | None:
 
 
 def _unit(unit: str) -> int:
-    if unit.startswith("ms") or unit.startswith("milli"):
+    if unit.startswith(("ms", "milli")):
         return 1
     return 60_000 if unit.startswith("m") else 1000
 

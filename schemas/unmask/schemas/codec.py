@@ -99,7 +99,10 @@ def decode_body(schema: PublishedSchema, data: bytes, start: int) -> dict[str, A
         value: Any = schemaless_reader(body, schema.plain, reader)
     except EOFError:
         raise DecodeError(QuarantineReason.TRUNCATED, "the body ends early", fingerprint) from None
-    except Exception:
+    except Exception as error:
+        # A number that is cut in two ends on a byte that announces another one.
+        if isinstance(error, IndexError) and body.tell() == len(data) and data[-1] & 0x80:
+            raise DecodeError(QuarantineReason.TRUNCATED, "the body ends inside a number", fingerprint) from None
         # fastavro raises many kinds for bad bytes; whatever it is, the bytes are not of this schema.
         raise DecodeError(QuarantineReason.UNDECODABLE, "the body is not of its schema", fingerprint) from None
     if body.tell() != len(data):

@@ -32,8 +32,12 @@ def is_token(text: str) -> bool:
 
 def all_tokens(texts: Iterable[str]) -> bool:
     """Whether all of `texts` are bounded tokens, checked in one pass. Credentials are not looked for here."""
-    joined = "\n".join(texts)
-    return not joined or _TOKENS.fullmatch(joined) is not None
+    parts = texts if isinstance(texts, list | tuple) else list(texts)
+    if not parts:
+        return True
+    joined = "\n".join(parts)
+    # A text with a line break of its own would pass for two tokens.
+    return joined.count("\n") == len(parts) - 1 and _TOKENS.fullmatch(joined) is not None
 
 
 def opaque_id(raw: object) -> str:

@@ -1,8 +1,12 @@
 """Topics on a real broker: created in one call, verified, and refused where they exist and are wrong."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 from confluent_kafka.admin import AdminClient, NewTopic  # type: ignore[attr-defined]  # re-exported without saying so
 
+from unmask.consumers.devbroker import JvmBroker
 from unmask.schemas import topic_admin
 from unmask.schemas.errors import BrokerUnreachable, TopicCreationFailed, TopicMissing, TopicPolicyMismatch
 from unmask.schemas.topic_admin import create_topics, discover_topics, observe_topics, require_topics, verify_topics
@@ -27,7 +31,7 @@ def test_all_topics_are_created_in_one_call_with_a_configuration_that_kafka_take
     calls: list[int] = []
 
     class Counting(AdminClient):
-        def create_topics(self, new_topics: list[NewTopic], **options: object) -> object:
+        def create_topics(self, new_topics: Any, **options: Any) -> Any:  # type: ignore[override]
             calls.append(len(new_topics))
             return super().create_topics(new_topics, **options)
 
@@ -111,3 +115,16 @@ def test_more_replicas_than_brokers_are_refused_in_the_brokers_words(kafka: str,
 def test_a_cluster_that_does_not_answer_is_named_and_not_mistaken_for_an_empty_one(namespace: str) -> None:
     with pytest.raises(BrokerUnreachable, match="KAFKA_BOOTSTRAP_SERVERS"):
         verify_topics("127.0.0.1:9", Topics(namespace), timeout=1)
+
+
+def test_with_three_brokers_everything_is_kept_three_times_and_written_twice(
+    jvm_broker: Callable[..., JvmBroker], namespace: str
+) -> None:
+    bootstrap = jvm_broker(nodes=3).bootstrap
+    topics = Topics(namespace, events_partitions=1, table_partitions=1)
+    assert create_topics(bootstrap, topics).replication == 3
+    metadata = AdminClient({"bootstrap.servers": bootstrap}).list_topics(timeout=30)
+    for spec in topics.all():
+        assert [len(p.replicas) for p in metadata.topics[spec.name].partitions.values()] == [3] * spec.partitions
+    for topic in observe_topics(bootstrap, topics).values():
+        assert topic.config["min.insync.replicas"] == "2"

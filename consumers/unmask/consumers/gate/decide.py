@@ -88,6 +88,9 @@ def _judge(facts: VerdictFacts, mutating: bool) -> tuple[AdmissionAnswer, str]:
     if facts.kind is VerdictKind.HARD_FAILURE:
         how = "was abandoned" if Finding.ABANDONED in facts.findings else "did not reach its objective"
         return AdmissionAnswer.HALTED, f"{ended}: it {how}. Stop and alert a developer; a person must look."
+    if facts.directive is Directive.HALT_AND_ALERT_DEVELOPER:
+        reason = f"{ended}, but it went on from a failed session that nobody cleared. Stop and alert a developer."
+        return AdmissionAnswer.HALTED, reason
     if facts.evidence is not Evidence.COMPLETE:
         reason = f"{ended}, but its evidence is {facts.evidence}: events of it are missing or may be. Ask again later."
         return AdmissionAnswer.UNPROVEN, reason

@@ -17,7 +17,7 @@ from unmask.consumers.gate.recorder import AdmissionRecorder, admission_record
 from unmask.consumers.gate.verdict_facts import VerdictFacts
 from unmask.consumers.gate.view import VerdictNotReady, VerdictView
 from unmask.consumers.topic_source import TopicSource
-from unmask.consumers.unreadable import TopicNotThere, TopicUnreadable
+from unmask.consumers.unreadable import TopicForbidden, TopicUnreadable, TopicWrongPolicy
 from unmask.schemas.partitioner import partition_for
 from unmask.schemas.tokens import opaque_id
 from unmask.schemas.topics import Topics, namespace_from_environment
@@ -145,31 +145,30 @@ class Gate:
         """What the topic holds for a session at this moment, or why that is not known in time."""
         key = opaque_id(session_id)
         deadline = time.monotonic() + timeout
-        try:
-            if self._closed:
-                return Unread(key, "This gate is closed; make a new one.")
-            partition = partition_for(key, self._shape(deadline))
-            if self._live:
-                return self._fresh(self._view(partition), partition, key, deadline)
-            with VerdictView(self._source, partitions=[partition], only=key) as view:
-                # It takes its own end offset, after the question came.
-                view.wait_ready(deadline - time.monotonic())
-                return view.entry(key)
-        except (TopicUnreadable, VerdictNotReady) as cause:
-            return Unread(key, str(cause))
-        except Exception as error:
-            # A gate that fails must refuse, whatever failed.
-            return Unread(key, f"The verdicts could not be read ({type(error).__name__}).")
-
-    def _shape(self, deadline: float) -> int:
-        """The topic's partition count; waits for a topic that is yet to be created."""
         while True:
             try:
-                return self._source.shape(deadline - time.monotonic()).partitions
-            except TopicNotThere:
+                return self._look(key, deadline)
+            except (TopicWrongPolicy, TopicForbidden, VerdictNotReady) as cause:
+                return Unread(key, str(cause))
+            except TopicUnreadable as cause:
+                # A topic may be about to appear, and a leader about to be chosen.
                 if deadline - time.monotonic() < _RETRY_SECONDS:
-                    raise
+                    return Unread(key, str(cause))
                 time.sleep(_RETRY_SECONDS)
+            except Exception as error:
+                # A gate that fails must refuse, whatever failed.
+                return Unread(key, f"The verdicts could not be read ({type(error).__name__}).")
+
+    def _look(self, key: str, deadline: float) -> Entry:
+        if self._closed:
+            raise VerdictNotReady("This gate is closed; make a new one.")
+        partition = partition_for(key, self._source.shape(deadline - time.monotonic()).partitions)
+        if self._live:
+            return self._fresh(self._view(partition), partition, key, deadline)
+        with VerdictView(self._source, partitions=[partition], only=key) as view:
+            # It takes its own end offset, after the question came.
+            view.wait_ready(deadline - time.monotonic())
+            return view.entry(key)
 
     def _fresh(self, view: VerdictView, partition: int, key: str, deadline: float) -> Entry:
         read = view.position(partition)

@@ -98,7 +98,9 @@ class AdmissionRecorder:
         except _Closed:
             return "The gate is closed; make a new one and ask again."
         except (BufferError, KafkaException) as error:
-            return f"Sending to {self._topic} failed ({type(error).__name__}); check the broker and this client's rights."
+            return (
+                f"Sending to {self._topic} failed ({type(error).__name__}); check the broker and this client's rights."
+            )
         if not report.arrived.is_set():
             return (
                 f"{self._topic} did not acknowledge the record in {self._give_up_after:g} s; check the broker, and the "

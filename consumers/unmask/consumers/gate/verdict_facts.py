@@ -18,6 +18,7 @@ from unmask.schemas.codes import (
     SessionOutcome,
     VerdictKind,
 )
+from unmask.schemas.tokens import is_token
 
 __all__ = ["Implausible", "VerdictFacts", "inconsistency", "read_facts"]
 
@@ -76,7 +77,7 @@ def read_facts(record: Mapping[str, Any]) -> VerdictFacts:
         raise Implausible("degraded_operation_ratio is not a number")
     outcome = record.get("outcome_claimed")
     return VerdictFacts(
-        session_id=_part(record, "session_id", str),
+        session_id=_token(record, "session_id"),
         kind=_code(record, "verdict", VerdictKind),
         directive=_code(record, "directive", Directive),
         evidence=_code(record, "evidence", Evidence),
@@ -89,10 +90,10 @@ def read_facts(record: Mapping[str, Any]) -> VerdictFacts:
         outcome_claimed=None if outcome is None else _to_code(outcome, "outcome_claimed", SessionOutcome),
         findings=_codes(record, "findings", Finding),
         contradictions=_codes(record, "contradictions", Contradiction),
-        inherited_from=tuple(_texts(record, "inherited_from")),
-        upstreams=tuple(dict.fromkeys(_part(operation, "upstream", str) for operation in masked)),
-        signatures=tuple(dict.fromkeys(_part(operation, "masked_upstream_signature", str) for operation in masked)),
-        receipts=tuple(_part(operation, "fallback_execution_receipt", str) for operation in masked),
+        inherited_from=_tokens(record, "inherited_from"),
+        upstreams=tuple(dict.fromkeys(_token(operation, "upstream") for operation in masked)),
+        signatures=tuple(dict.fromkeys(_token(operation, "masked_upstream_signature") for operation in masked)),
+        receipts=tuple(_token(operation, "fallback_execution_receipt") for operation in masked),
         masked_equivalences=tuple(_code(operation, "equivalence", Equivalence) for operation in masked),
         masked_cut=_part(record, "masked_cut", int),
         ended_at=_part(record, "ended_at", int),
@@ -126,14 +127,14 @@ def _numbers(facts: VerdictFacts) -> str | None:
 
 def _kind(facts: VerdictFacts) -> str | None:
     halts = facts.directive is Directive.HALT_AND_ALERT_DEVELOPER
-    if halts != (facts.kind is VerdictKind.HARD_FAILURE):
-        return "its directive does not belong to its kind"
     if facts.kind is VerdictKind.HARD_FAILURE:
-        return None
+        return None if halts else "it is a failure and does not halt"
+    if halts and not facts.inherited_from:
+        return "it is a success and halts, and nothing was inherited"
     if facts.outcome_claimed is not SessionOutcome.SUCCESS:
         return "it is a success that no host claimed"
-    if Finding.ABANDONED in facts.findings:
-        return "it is a success of an abandoned session"
+    if Finding.ABANDONED in facts.findings and facts.evidence is Evidence.COMPLETE:
+        return "its evidence is complete, and a host left it open"
     if facts.kind is VerdictKind.DEGRADED_SUCCESS:
         # Without complete evidence nobody passes anyway, and a writer may not know yet what must be done.
         bare = facts.directive is Directive.NONE and facts.evidence is Evidence.COMPLETE
@@ -172,8 +173,14 @@ def _codes(record: Mapping[str, Any], name: str, kind: type[C]) -> tuple[C, ...]
     return tuple(_to_code(value, name, kind) for value in _part(record, name, list))
 
 
-def _texts(record: Mapping[str, Any], name: str) -> list[str]:
+def _token(record: Mapping[str, Any], name: str) -> str:
+    value = _part(record, name, str)
+    # Its text goes into reasons and terminals, so that it must be what the contract allows.
+    if not is_token(value):
+        raise Implausible(f"{name} is no bounded token")
+    return value
+
+
+def _tokens(record: Mapping[str, Any], name: str) -> tuple[str, ...]:
     values = _part(record, name, list)
-    if not all(type(value) is str for value in values):
-        raise Implausible(f"{name} holds something that is no text")
-    return values
+    return tuple(_token({name: value}, name) for value in values)

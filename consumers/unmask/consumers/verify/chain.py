@@ -1,0 +1,115 @@
+"""One emitter's batches as runs of consecutive numbers: what is known of it, in memory bounded by its gaps.
+
+A batch extends a run, joins two, or begins one of its own. Neighbours are compared when they meet; what lies between
+runs is missing, and compared when somebody asks.
+"""
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from unmask.consumers.verify.account import Book, Stretch, books_of, compare_books
+from unmask.consumers.verify.rules import SKEW
+from unmask.consumers.verify.strict import Batch
+from unmask.schemas.scope import Scope
+
+__all__ = ["Chain"]
+
+_ALWAYS = -1
+
+
+@dataclass(slots=True)
+class _Run:
+    first: int
+    last: int
+    begin: Book
+    """When the first batch began."""
+    end: Book
+    """When the last batch was cut."""
+
+
+@dataclass(slots=True)
+class Chain:
+    """What the log holds of one emitter. Instants are microseconds."""
+
+    emitter_id: str
+    scope: Scope
+    partition: int
+    started: int
+    heartbeat: int
+    last_arrival: int
+    """Broker's time of its newest record, duplicates included."""
+    closed: bool = False
+    _runs: list[_Run] = field(default_factory=list)
+    _lossy: list[Stretch] = field(default_factory=list)
+
+    @classmethod
+    def begun_by(cls, batch: Batch, partition: int, arrival: int) -> "Chain":
+        """The chain of an emitter of which this is the first batch that is read."""
+        said = batch["emitter"]
+        started = min(said["started_at"], batch["sent_at"], arrival + SKEW)
+        chain = cls(
+            said["emitter_id"], Scope(**said["scope"]), partition, started, said["heartbeat_ms"] * 1000, arrival
+        )  # fmt: skip
+        # Batch 0 stands for the start, at which nothing had been recorded.
+        nothing = Book(started)
+        chain._runs.append(_Run(0, 0, nothing, nothing))
+        return chain
+
+    @property
+    def last_cut(self) -> int:
+        """Up to when it has accounted."""
+        return self._runs[-1].end.cut
+
+    def add(self, batch: Batch, arrival: int) -> bool:
+        """Takes a batch in; False where it was known."""
+        self.last_arrival = max(self.last_arrival, arrival)
+        seq = batch["batch_seq"]
+        at = bisect_right(self._runs, seq, key=lambda run: run.first)
+        left = self._runs[at - 1]
+        if seq <= left.last:
+            return False
+        right = self._runs[at] if at < len(self._runs) else None
+        run = _Run(seq, seq, *books_of(batch, self._cut(batch["sent_at"], arrival, left, right)))
+        self._runs.insert(at, run)
+        if right is not None and right.first == seq + 1:
+            self._join(at, run, right)
+        if left.last == seq - 1:
+            self._join(at - 1, left, run)
+        self.closed = self.closed or batch["closing"]
+        return True
+
+    @staticmethod
+    def _cut(sent: int, arrival: int, left: _Run, right: _Run | None) -> int:
+        """A cut never lies before that of the batch before it, nor behind that of the batch after it.
+
+        The newest batch of an emitter whose clock is ahead accounts for no time that has not come.
+        """
+        if right is not None:
+            return min(max(sent, left.end.cut), right.begin.cut)
+        return max(left.end.cut, arrival if sent > arrival + SKEW else sent)
+
+    def _join(self, at: int, left: _Run, right: _Run) -> None:
+        stretch = compare_books(left.last, left.end, right.first, right.begin)
+        if stretch is not None:
+            self._lossy.append(stretch)
+        left.last, left.end = right.last, right.end
+        del self._runs[at + 1]
+
+    def lossy(self, sure_from: int = _ALWAYS) -> list[Stretch]:
+        """All stretches in which something is lost, as far as is known now.
+
+        What seems to be missing from a gap that begins at or before `sure_from` may have stood in the part of the log
+        that was deleted; it is not lossy but `unsure`.
+        """
+        return [*self._lossy, *(stretch for stretch in self._gaps() if stretch.cut_after > sure_from)]
+
+    def unsure(self, sure_from: int) -> list[Stretch]:
+        """Stretches of which the log no longer tells whether anything is lost in them."""
+        return [stretch for stretch in self._gaps() if stretch.cut_after <= sure_from]
+
+    def _gaps(self) -> Iterator[Stretch]:
+        for left, right in zip(self._runs, self._runs[1:], strict=False):
+            stretch = compare_books(left.last, left.end, right.first, right.begin)
+            if stretch is not None:
+                yield stretch

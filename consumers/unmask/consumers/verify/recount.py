@@ -1,0 +1,152 @@
+"""The recount: every record of the log, one after the other, into what can be known of it. No I/O, no clock.
+
+Shares nothing with the stream job but the contract. Batches are told apart by emitter and number, whatever partition
+they lie on; what each proves is kept as chains, counts and sessions, from which windows and verdicts are derived.
+"""
+
+import hashlib
+from dataclasses import dataclass, field
+
+from unmask.consumers.verify.chain import Chain
+from unmask.consumers.verify.counts import CountBook
+from unmask.consumers.verify.rules import RecountRules
+from unmask.consumers.verify.session_facts import SessionFacts
+from unmask.consumers.verify.strict import Batch, StrictReader
+from unmask.schemas.codes import FlawCause
+from unmask.schemas.errors import DecodeError
+from unmask.schemas.tokens import is_token
+
+__all__ = ["PartitionFacts", "Recount", "Totals", "Unclear"]
+
+
+@dataclass(frozen=True, slots=True)
+class Unclear:
+    """A stretch of time of which it is not known whose events are missing: it spoils every scope. Microseconds."""
+
+    cause: FlawCause
+    first: int
+    last: int
+
+
+@dataclass(slots=True)
+class PartitionFacts:
+    """How much of a partition was read."""
+
+    start: int
+    """The first offset that the log still has; above 0 where its head was deleted."""
+    next: int | None = None
+    newest: int = 0
+    """Newest broker's time of a record."""
+    head: int = 0
+    """Broker's time of the first record."""
+
+    @property
+    def trimmed(self) -> bool:
+        """Whether there were records before those that were read."""
+        return self.start > 0
+
+
+@dataclass(slots=True)
+class Totals:
+    """How much was read."""
+
+    records: int = 0
+    batches: int = 0
+    events: int = 0
+    duplicates: int = 0
+    unreadable: int = 0
+    skipped: int = 0
+    """Offsets that the log does not hold between its first and its last record."""
+
+
+@dataclass(slots=True)
+class Recount:
+    """Everything that the log proves. `grace` is by partition, microseconds."""
+
+    reader: StrictReader
+    rules: RecountRules
+    grace: dict[int, int]
+    partitions: dict[int, PartitionFacts] = field(default_factory=dict)
+    chains: dict[str, Chain] = field(default_factory=dict)
+    sessions: dict[str, SessionFacts] = field(default_factory=dict)
+    unclear: list[Unclear] = field(default_factory=list)
+    totals: Totals = field(default_factory=Totals)
+    counts: CountBook = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.counts = CountBook(self.rules.window_seconds)
+
+    def take(self, partition: int, offset: int, arrival: int, key: bytes | None, value: bytes | None) -> None:
+        """Takes the next record of a partition in; `arrival` is the broker's time of it.
+
+        Raises RegistryUnavailable, after which the same record may be handed in again.
+        """
+        batch: Batch | None
+        try:
+            batch = self.reader.read(key, value)
+        except DecodeError:
+            batch = None
+        facts = self.partitions[partition]
+        self._move(facts, offset, arrival)
+        self.totals.records += 1
+        if batch is None:
+            self._unreadable(partition, arrival, key)
+        else:
+            self._take_batch(partition, facts, arrival, batch)
+
+    def _move(self, facts: PartitionFacts, offset: int, arrival: int) -> None:
+        if facts.next is None:
+            facts.head = arrival
+        elif offset > facts.next:
+            self.totals.skipped += offset - facts.next
+            self.unclear.append(Unclear(FlawCause.SKIPPED, min(facts.newest, arrival), arrival))
+        facts.next = offset + 1
+        facts.newest = max(facts.newest, arrival)
+
+    def _unreadable(self, partition: int, arrival: int, key: bytes | None) -> None:
+        self.totals.unreadable += 1
+        chain = self.chains.get(_name_of(key))
+        known = chain is not None and chain.partition == partition
+        since = chain.last_cut if chain is not None and known else arrival - self.rules.unknown_batch
+        self.unclear.append(Unclear(FlawCause.QUARANTINED, min(since, arrival), arrival))
+
+    def _take_batch(self, partition: int, facts: PartitionFacts, arrival: int, batch: Batch) -> None:
+        emitter_id = batch["emitter"]["emitter_id"]
+        chain = self.chains.get(emitter_id)
+        if chain is None:
+            chain = self.chains[emitter_id] = Chain.begun_by(batch, partition, arrival)
+        if not chain.add(batch, arrival):
+            self.totals.duplicates += 1
+            self.counts.duplicate(chain.scope, arrival)
+            return
+        self.totals.batches += 1
+        grace = self.grace.get(partition, 0)
+        self.totals.events += self.counts.count(batch, chain.scope, arrival, facts.newest, grace)
+        self._take_sessions(emitter_id, arrival, batch)
+
+    def _take_sessions(self, emitter_id: str, arrival: int, batch: Batch) -> None:
+        for opening in batch["session_openings"]:
+            self._session(emitter_id, opening["session_id"], opening["occurred_at"], arrival).open(opening)
+        for masked in batch["masked_errors"]:
+            self._session(emitter_id, masked["session_id"], masked["occurred_at"], arrival).mask(masked)
+        for fallback in batch["kernel_fallbacks"]:
+            session_id = fallback["session_id"]
+            if session_id is not None:
+                session = self._session(emitter_id, session_id, fallback["occurred_at"], arrival)
+                session.fall_back(fallback["operation_id"])
+        for teardown in batch["session_teardowns"]:
+            session = self._session(emitter_id, teardown["session_id"], teardown["occurred_at"], arrival)
+            session.tear_down(emitter_id, teardown, arrival)
+
+    def _session(self, emitter_id: str, session_id: str, at: int, arrival: int) -> SessionFacts:
+        session = self.sessions.get(session_id)
+        if session is None:
+            session = self.sessions[session_id] = SessionFacts(session_id)
+        session.touch(emitter_id, at, arrival, self.rules.session_memory)
+        return session
+
+
+def _name_of(key: bytes | None) -> str:
+    """The emitter that an unreadable record's key names, as the quarantine does."""
+    text = (key or b"").decode("ascii", "replace")
+    return text if is_token(text) else "sha256-" + hashlib.sha256(key or b"").hexdigest()[:32]

@@ -1,0 +1,32 @@
+"""What a recount must be told to read the log as the stream does. All instants and durations are microseconds."""
+
+from dataclasses import dataclass
+
+from unmask.schemas.windowing import MICROS
+
+__all__ = ["MAX_FLAWED", "MAX_WITNESSED", "SKEW", "RecountRules"]
+
+SKEW = 300 * MICROS
+"""Events further than this ahead of the broker's clock count in the broker's window."""
+MAX_WITNESSED = 100_000
+"""One batch witnesses at most this many windows of a size, the newest."""
+MAX_FLAWED = 20_000
+"""One stretch flaws at most this many windows of a size, the newest."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecountRules:
+    """The settings that the recounted workers ran with, as far as the log does not carry them."""
+
+    window_seconds: tuple[int, ...] = (60,)
+    """Sizes of the windows to recount; 0 is the lifetime window, of which only the counts are compared."""
+    silence_factor: int = 3
+    """Heartbeats that an emitter may miss before it is silent."""
+    write_off: int = 0
+    """How much longer than that its windows stay LOSSY."""
+    threshold: float | None = None
+    """What share of degraded operations is too much; None: what each verdict says itself."""
+    unknown_batch: int = 10 * MICROS
+    """The time that an unreadable record of an unknown emitter is taken to cover."""
+    session_memory: int = 24 * 3600 * MICROS
+    """How long after its end a session may still be changed by events that come later."""

@@ -1,0 +1,58 @@
+"""The stream workers: two real `unmask stream` processes that share the partitions."""
+
+import json
+import time
+import urllib.error
+import urllib.request
+from typing import Any
+
+from demo.plan import WINDOW_S
+from demo.processes import Cluster
+
+__all__ = ["WorkersNotReady", "start_workers", "wait_until_ready"]
+
+_READY_S = 45.0
+_opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+class WorkersNotReady(Exception):
+    """A worker did not become ready in time; the message says which and why."""
+
+
+def start_workers(cluster: Cluster, ports: dict[str, int]) -> None:
+    """Starts a worker for each name, with its own port for health and metrics."""
+    for name, port in ports.items():
+        cluster.start(
+            f"worker-{name}",
+            [
+                *("-m", "unmask.consumers.cli.main", "stream"),
+                *("--instance", name, "--port", str(port)),
+                *("--windows", f"{WINDOW_S},3600", "--grace-ms", "2000"),
+            ],
+        )
+
+
+def wait_until_ready(cluster: Cluster, ports: dict[str, int]) -> None:
+    """Waits until every worker says that it is. Raises WorkersNotReady, ProcessFailed."""
+    deadline = time.monotonic() + _READY_S
+    waiting = dict(ports)
+    said: dict[str, Any] = {}
+    while waiting:
+        cluster.check()
+        for name, port in list(waiting.items()):
+            ready, said[name] = _ready(port)
+            if ready:
+                del waiting[name]
+        if waiting and time.monotonic() > deadline:
+            raise WorkersNotReady("; ".join(f"worker {name}: {said[name]}" for name in waiting))
+        time.sleep(0.2)
+
+
+def _ready(port: int) -> tuple[bool, Any]:
+    try:
+        with _opener.open(f"http://127.0.0.1:{port}/ready", timeout=2.0) as answer:
+            return True, json.load(answer)
+    except urllib.error.HTTPError as error:
+        return False, error.read().decode(errors="replace")[:500]
+    except (OSError, ValueError) as error:
+        return False, type(error).__name__

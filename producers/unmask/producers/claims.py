@@ -1,0 +1,82 @@
+"""What a host itself counts for one of its sessions; the teardown claims it, and the stream checks it."""
+
+from typing import Any
+
+from unmask.producers.seen import Seen
+from unmask.producers.tick import Tick
+from unmask.schemas.codes import Family, SessionOutcome
+
+__all__ = ["SessionClaims"]
+
+
+class SessionClaims:
+    """Counts operations, not hops and not retries. Record calls of any thread count here, so nothing locks."""
+
+    def __init__(self, session_id: str, primary_paths: frozenset[tuple[str, str]]) -> None:
+        self.session_id = session_id
+        self.primary_paths = primary_paths
+        """(upstream, substitute) pairs whose use is the documented primary path, not a fallback."""
+        self.failed = False
+        self.holders = Tick()
+        self.released = Tick()
+        self._attempts = Tick()
+        self._fallbacks = Tick()
+        self._masked = Tick()
+        self._operations = Tick()
+        self._degraded = Tick()
+        self._known = Seen()
+        self._known_degraded = Seen()
+
+    def operation(self, operation_id: str) -> None:
+        """An operation began; the same id again is the same operation."""
+        if self._known.first(operation_id):
+            self._operations.add()
+
+    def attempt(self) -> None:
+        """A route attempt of this session."""
+        self._attempts.add()
+
+    def fallback(self, operation_id: str | None) -> None:
+        """A fallback of this session; without an operation's id it is an operation of its own."""
+        self._fallbacks.add()
+        self._degrade(operation_id)
+
+    def masked(self, operation_id: str) -> None:
+        """A masked error of this session."""
+        self._masked.add()
+        self._degrade(operation_id)
+
+    def _degrade(self, operation_id: str | None) -> None:
+        if operation_id is None:
+            self._operations.add()
+            self._degraded.add()
+            return
+        self.operation(operation_id)
+        if self._known_degraded.first(operation_id):
+            self._degraded.add()
+
+    @property
+    def operations(self) -> int:
+        """Operations so far."""
+        return self._operations.value
+
+    @property
+    def degraded_operations(self) -> int:
+        """Those of them that went through a fallback."""
+        return self._degraded.value
+
+    def teardown(self) -> dict[str, Any]:
+        """The wire's teardown, without its instant."""
+        counts = {
+            Family.ROUTE_ATTEMPT: self._attempts.value,
+            Family.KERNEL_FALLBACK: self._fallbacks.value,
+            Family.MASKED_ERROR: self._masked.value,
+        }
+        degraded = self._degraded.value
+        return {
+            "session_id": self.session_id,
+            "outcome": str(SessionOutcome.FAILURE if self.failed else SessionOutcome.SUCCESS),
+            "operations": max(self._operations.value, degraded),
+            "degraded_operations": degraded,
+            "claims": [{"family": str(family), "count": count} for family, count in counts.items()],
+        }

@@ -1,0 +1,316 @@
+"""The emitter: what a host calls. Every record call returns at once, never raises, never changes routing.
+
+A record call reads the clock and leaves a tuple; everything else happens in the background thread.
+"""
+
+from collections.abc import Iterable
+from itertools import count
+from time import monotonic, sleep, time_ns
+
+from unmask.producers import fork
+from unmask.producers.bell import Bell
+from unmask.producers.buffer import Lane, RawEvent
+from unmask.producers.claims import SessionClaims
+from unmask.producers.classify import classify_upstream
+from unmask.producers.classify_reason import classify_refusal
+from unmask.producers.life import Clock, EmitterLife
+from unmask.producers.published import identifier, optional_identifier
+from unmask.producers.report import Counts, DeliveryReport, Health
+from unmask.producers.seen import Seen
+from unmask.producers.session import Session
+from unmask.producers.settings import EmitterSettings
+from unmask.producers.transport import KafkaTransport
+from unmask.producers.worker import Worker
+from unmask.schemas.codes import Equivalence
+
+__all__ = ["Emitter"]
+
+# Waiting is done by looking: an Event or a join could lock out a signal handler that calls close() too.
+_LOOK = 0.002
+_EQUIVALENCES = {member.value: member for member in Equivalence}
+
+
+class Emitter:
+    """Publishes what a host falls back from. One per process is enough; it implements FallbackTelemetrySink.
+
+    Raises NoBroker, UnsafeClientOption and InvalidSettings when it is made; nothing after that. `clock` gives
+    nanoseconds since the epoch. It lives until close() or the end of the process, and begins anew in a forked child.
+    """
+
+    wired = True
+
+    def __init__(self, settings: EmitterSettings | None = None, *, clock: Clock = time_ns) -> None:
+        self._settings = settings if settings is not None else EmitterSettings.from_environment()
+        self._clock = clock
+        self._begin_life(cut=True)
+        # Made here and not in the background, so that settings that cannot work are the caller's to see.
+        self._worker.transport = self._connect(None)
+        self._start()
+        fork.watch(self)
+
+    def _begin_life(self, *, cut: bool) -> None:
+        self._life = life = EmitterLife(self._settings, self._clock)
+        if cut:
+            # The first batch loads the schemas. In the background a fork could hit the middle of an import, and the
+            # child would wait for the import's lock for ever.
+            life.cut()
+        self._bell = Bell()
+        self._worker = Worker(life, self._bell, self._connect)
+        self._lane_attempt, self._lane_fallback, self._lane_masked, self._lane_teardown = life.buffer.lanes
+        self._attempts = self._lane_attempt.events
+        self._seen = Seen()
+        self._sessions: dict[str, SessionClaims] = {}
+        self._operations = count(1)
+        self._deadline: float | None = None
+        self._starts: dict[str, object] = {}
+        self._limit = 0
+        """Events a lane takes on the short way: none until the thread runs, and none once the emitter is closed."""
+
+    def _connect(self, partition: int | None) -> KafkaTransport:
+        return KafkaTransport(self._settings, self._life.emitter_id, self._life, partition)
+
+    def _start(self) -> None:
+        mark = object()
+        if self._starts.setdefault("thread", mark) is not mark:
+            return
+        try:
+            self._worker.start()
+        except Exception:
+            self._life.internal_errors.add()
+            self._starts.clear()
+            return
+        self._limit = self._settings.buffer_limit
+        fork.close_with_multiprocessing()
+
+    @property
+    def emitter_id(self) -> str:
+        """The random id of this life; another one in a forked child."""
+        return self._life.emitter_id
+
+    @property
+    def settings(self) -> EmitterSettings:
+        """What it was made with."""
+        return self._settings
+
+    # -- record calls
+
+    def record_route_attempt(self, capability: str, entry_point: str = "-", run_id: str | None = None) -> None:
+        """A request entered `capability`."""
+        try:
+            events = self._attempts
+            if len(events) < self._limit:
+                events.append((self._clock(), capability, entry_point, run_id))
+            else:
+                self._record(self._lane_attempt, (self._clock(), capability, entry_point, run_id))
+        except Exception:
+            self._refuse(self._lane_attempt)
+
+    def record_fallback(
+        self,
+        capability: str,
+        reason: object,
+        *,
+        entry_point: str | None = None,
+        run_id: str | None = None,
+        tenant_id: str | None = None,
+        conversation_id: str | None = None,
+        session_id: str | None = None,
+        operation_id: str | None = None,
+    ) -> None:
+        """The legacy route answered `capability`. `reason` may be an exception, a status, a text or a code.
+
+        A rollback or a pin records nothing, nor does the second report of the same operation of the same session.
+        """
+        lane = self._lane_fallback
+        try:
+            now = self._clock()
+            code = classify_refusal(reason)
+            if code is None:
+                return
+            session, operation = optional_identifier(session_id), optional_identifier(operation_id)
+            if session is not None:
+                if operation is not None and not self._seen.first((session, operation)):
+                    return
+                claims = self._sessions.get(session)
+                if claims is not None:
+                    claims.fallback(operation)
+            event = (now, capability, code, entry_point, run_id, tenant_id, conversation_id, session, operation)
+        except Exception:
+            self._refuse(lane)
+            return
+        self._record(lane, event)
+        self._bell.ring()
+
+    def record_masked_error(
+        self,
+        session_id: str,
+        operation_id: str,
+        upstream: str,
+        error_or_signature: object,
+        receipt: str,
+        *,
+        equivalence: str = Equivalence.UNPROVEN,
+        answered_by: str | None = None,
+        primary_shape: str | None = None,
+        fallback_shape: str | None = None,
+    ) -> None:
+        """`upstream` failed and a substitute answered, which `receipt` names.
+
+        Where `answered_by` is `upstream` itself the call was a retry, and where the pair is a documented primary path
+        of the session it was meant so; both record nothing.
+        """
+        lane = self._lane_masked
+        try:
+            now = self._clock()
+            if answered_by is not None and answered_by == upstream:
+                return
+            session, operation = identifier(session_id), identifier(operation_id)
+            claims = self._sessions.get(session)
+            if claims is not None:
+                if answered_by is not None and (upstream, answered_by) in claims.primary_paths:
+                    return
+                claims.masked(operation)
+            signature = classify_upstream(error_or_signature)
+            proof = _EQUIVALENCES.get(equivalence, Equivalence.UNPROVEN)
+            event = (now, session, operation, upstream, signature, receipt, proof, primary_shape, fallback_shape)
+        except Exception:
+            self._refuse(lane)
+            return
+        self._record(lane, event)
+        self._bell.ring()
+
+    def session(
+        self, session_id: str, predecessor: str | None = None, *, primary_paths: Iterable[tuple[str, str]] = ()
+    ) -> Session:
+        """A session of work, as a context: opened on entry, torn down with its outcome on exit.
+
+        `predecessor` is the session whose work it continues. `primary_paths` are (upstream, substitute) pairs whose
+        use is documented as the primary path, for example a cache that is asked first.
+        """
+        try:
+            paths = frozenset((upstream, substitute) for upstream, substitute in primary_paths)
+        except Exception:
+            self._life.internal_errors.add()
+            paths = frozenset()
+        return Session(self, session_id, predecessor, paths)
+
+    # -- sessions; called by Session
+
+    def open_session(
+        self, session_id: object, predecessor: object, primary_paths: frozenset[tuple[str, str]]
+    ) -> SessionClaims:
+        """The claims of a session that begins here, or that another layer of this host has begun already."""
+        fresh = SessionClaims(identifier(session_id), primary_paths)
+        claims = self._sessions.setdefault(fresh.session_id, fresh)
+        claims.holders.add()
+        if claims is fresh:
+            self._record(self._life.buffer.openings, (self._clock(), fresh.session_id, predecessor))
+        else:
+            claims.primary_paths |= primary_paths
+        return claims
+
+    def close_session(self, claims: SessionClaims) -> None:
+        """A layer leaves the session; the last one tears it down."""
+        claims.released.add()
+        if claims.released.value < claims.holders.value or self._sessions.get(claims.session_id) is not claims:
+            return
+        if self._sessions.pop(claims.session_id, None) is not claims:
+            return
+        self._record(self._lane_teardown, (self._clock(), claims.teardown()))
+        self._bell.ring()
+
+    def new_operation_id(self) -> str:
+        """An id that no other operation of any emitter has."""
+        return f"op-{self._life.emitter_id[:12]}-{next(self._operations)}"
+
+    # -- diagnostics and the end
+
+    def counts(self) -> Counts:
+        """What became of everything recorded so far, per family."""
+        return self._life.counts()
+
+    def health(self) -> Health:
+        """How the way to the broker is."""
+        life, worker = self._life, self._worker
+        return Health(
+            emitter_id=life.emitter_id,
+            running=bool(self._starts) and not worker.finished,
+            partition=worker.partition,
+            problem=worker.problem,
+            batches_cut=life.batches_cut,
+            batches_delivered=life.batches_delivered,
+            batches_unacknowledged=life.unacknowledged(),
+            redeliveries=life.redeliveries,
+            openings_dropped=life.buffer.openings.full.value + life.buffer.openings.late.value,
+            internal_errors=life.internal_errors.value,
+        )
+
+    def flush(self, timeout: float = 5.0) -> bool:
+        """Cut now and wait at most `timeout` seconds until nothing recorded before is pending; whether that is so."""
+        life, worker = self._life, self._worker
+        if not self._starts or life.settled:
+            return not any(count.pending for count in life.counts().families.values())
+        worker.flushes.add()
+        ticket = worker.flushes.value
+        self._bell.ring()
+        deadline = monotonic() + timeout
+        while True:
+            asked, through = worker.flushed
+            if asked >= ticket and life.delivered_through(through):
+                return True
+            if monotonic() >= deadline or worker.finished:
+                return False
+            sleep(_LOOK)
+
+    def close(self, timeout: float | None = None) -> DeliveryReport:
+        """Send what is left and the closing batch, wait at most `timeout` seconds, and report what became of it all.
+
+        What is undelivered then is dropped and counted. Later record calls do nothing but count. May be called again.
+        """
+        self.finish_closing(self.begin_closing(timeout))
+        return self._life.report()
+
+    def begin_closing(self, timeout: float | None = None) -> float:
+        """Start to close; the deadline in monotonic seconds. Sessions that are still open stay without teardown."""
+        if self._deadline is None:
+            seconds = self._settings.close_timeout_ms / 1000 if timeout is None else timeout
+            self._deadline = monotonic() + max(seconds, 0.0)
+            self._limit = 0
+            if self._starts:
+                self._worker.close_by(self._deadline)
+        return self._deadline
+
+    def finish_closing(self, deadline: float) -> None:
+        """Wait for the end of closing until the deadline, then settle."""
+        while self._starts and not self._worker.finished and monotonic() < deadline:
+            sleep(_LOOK)
+        self._life.settle()
+        fork.forget(self)
+
+    def begin_anew(self) -> None:
+        """The process is a forked child: a new life with empty buffers, which starts with its first record.
+
+        What the parent recorded is the parent's to send, and its client is never touched here.
+        """
+        inherited = self._worker
+        if inherited.transport is not None:
+            fork.keep_for_ever(inherited.transport.producer)
+        self._begin_life(cut=False)
+
+    # -- the long way of a record call
+
+    def _record(self, lane: Lane, event: RawEvent) -> None:
+        if self._deadline is not None:
+            lane.late.add()
+            return
+        if not self._limit:
+            self._start()
+        if len(lane.events) < self._settings.buffer_limit:
+            lane.events.append(event)
+        else:
+            lane.full.add()
+
+    def _refuse(self, lane: Lane) -> None:
+        # Reading what the caller handed in failed, for example an identifier whose text cannot be had.
+        lane.invalid.add()
+        self._life.internal_errors.add()

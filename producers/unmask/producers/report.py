@@ -1,0 +1,76 @@
+"""What an emitter says about itself: counts, the result of closing, health. Diagnostics, readable at any time."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from unmask.schemas.codes import DropCause, Family
+
+__all__ = ["FAMILIES", "Counts", "DeliveryReport", "FamilyCount", "Health"]
+
+FAMILIES = (Family.ROUTE_ATTEMPT, Family.KERNEL_FALLBACK, Family.MASKED_ERROR, Family.SESSION_TEARDOWN)
+"""The families that a host sends, in the order of the lanes."""
+
+
+@dataclass(frozen=True, slots=True)
+class FamilyCount:
+    """Events of one family; `recorded` is the sum of the other three at every moment."""
+
+    recorded: int = 0
+    delivered: int = 0
+    """Acknowledged by the broker, by a report for each record."""
+    pending: int = 0
+    """In memory: not in a batch yet, or in one that is not acknowledged."""
+    dropped: Mapping[DropCause, int] = field(default_factory=dict)
+
+    @property
+    def lost(self) -> int:
+        """Dropped for any cause."""
+        return sum(self.dropped.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Counts of one emitter since its start."""
+
+    emitter_id: str
+    families: Mapping[Family, FamilyCount]
+
+    def __getitem__(self, family: Family) -> FamilyCount:
+        return self.families[family]
+
+
+@dataclass(frozen=True, slots=True)
+class DeliveryReport:
+    """What became of everything that was recorded, when close() came back."""
+
+    delivered: Mapping[Family, int]
+    pending: Mapping[Family, int]
+    dropped: Mapping[Family, Mapping[DropCause, int]]
+    closed: bool
+    """Whether the closing batch was acknowledged, or none was due; if not, the emitter ends as a silent one."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether all that was recorded has been delivered, the closing batch included."""
+        return self.closed and not any(self.pending.values()) and not any(self.dropped.values())
+
+
+@dataclass(frozen=True, slots=True)
+class Health:
+    """How the way to the broker is. Closed words and numbers only."""
+
+    emitter_id: str
+    running: bool
+    """Whether the background thread runs; False before the first record of a forked child, and after close()."""
+    partition: int | None
+    """Where this emitter's batches go; None until the broker has told the topic's partitions."""
+    problem: str | None
+    """Code of what last went wrong on the way (librdkafka's name), None since the last delivery."""
+    batches_cut: int
+    batches_delivered: int
+    batches_unacknowledged: int
+    redeliveries: int
+    """Batches that the client handed back and that were produced again."""
+    openings_dropped: int
+    internal_errors: int
+    """Faults inside the SDK that were kept from the host. Zero, or please report them."""

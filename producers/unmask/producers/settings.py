@@ -1,0 +1,85 @@
+"""What a host decides about its emitter, checked once at the start."""
+
+import os
+from collections.abc import Mapping
+from typing import Annotated, Any, Self
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from unmask.schemas.scope import Scope
+from unmask.schemas.tokens import is_token
+from unmask.schemas.topics import DEFAULT_NAMESPACE, Topics, namespace_from_environment
+
+__all__ = ["EmitterSettings"]
+
+
+def _token(text: str) -> str:
+    if not is_token(text):
+        raise ValueError("must be 1 to 64 letters, digits, '_', '-' or '.', and nothing like a credential")
+    return text
+
+
+Token = Annotated[str, AfterValidator(_token)]
+
+
+class EmitterSettings(BaseModel):
+    """Settings of an emitter. Times are in the unit that their name ends in; limits are per emitter."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    bootstrap_servers: str | None = None
+    """`host:port`, several divided by commas; KAFKA_BOOTSTRAP_SERVERS where it is not given."""
+    namespace: str = DEFAULT_NAMESPACE
+    """What topic names begin with."""
+    client_options: Mapping[str, Any] = Field(default_factory=dict)
+    """Further options of librdkafka, for example `security.protocol`."""
+
+    release_line: Token = "unreleased"
+    """What is deployed here; counts of different release lines are never added up."""
+    event_contract: Token = "unmask.v1"
+    telemetry_backend: Token = "kafka"
+    redaction_policy: Token = "metadata_only"
+    switchboard: Token = "default"
+    """How capabilities are wired to routes in this host."""
+
+    heartbeat_ms: int = Field(default=10_000, ge=100, le=3_600_000)
+    """The longest time between two batches; stated in every batch, so that silence can be told from idleness."""
+    flush_interval_ms: int = Field(default=1_000, ge=5, le=3_600_000)
+    """How long an attempt waits for its batch. Fallbacks, masked errors and teardowns do not wait."""
+    urgent_spacing_ms: int = Field(default=20, ge=0, le=10_000)
+    """The shortest time between two batches, so that a storm of fallbacks becomes few records."""
+
+    buffer_limit: int = Field(default=100_000, ge=1, le=10_000_000)
+    """Events of one family that wait for a batch at most; what exceeds it is dropped as `buffer_full`."""
+    max_batch_events: int = Field(default=10_000, ge=1, le=1_000_000)
+    """Events of one record at most."""
+    max_record_bytes: int = Field(default=900_000, ge=4_096, le=1_000_000)
+    """Bytes of one record at most. The events topic takes 1,048,576 with framing."""
+    max_unacknowledged: int = Field(default=64, ge=1, le=10_000)
+    """Batches that may wait for the broker; then no more are cut, and events wait in the buffer."""
+    delivery_timeout_ms: int = Field(default=30_000, ge=1_000, le=600_000)
+    """How long the client tries to deliver a batch before it is handed back and produced again later."""
+    close_timeout_ms: int = Field(default=5_000, ge=0, le=600_000)
+    """How long close() waits by default, at the end of the process too."""
+    label_limit: int = Field(default=256, ge=1, le=100_000)
+    """Distinct labels of one kind; further ones are published as `overflow`."""
+
+    @classmethod
+    def from_environment(cls, **given: Any) -> Self:
+        """Settings with the namespace from UNMASK_NAMESPACE and the release line from UNMASK_RELEASE_LINE."""
+        defaults: dict[str, Any] = {"namespace": namespace_from_environment()}
+        if release_line := os.environ.get("UNMASK_RELEASE_LINE"):
+            defaults["release_line"] = release_line
+        return cls(**{**defaults, **given})
+
+    @property
+    def scope(self) -> Scope:
+        """Release line and composition."""
+        return Scope(
+            self.release_line, self.event_contract, self.telemetry_backend, self.redaction_policy, self.switchboard
+        )
+
+    @property
+    def topic(self) -> str:
+        """Name of the events topic."""
+        return Topics(self.namespace).events.name

@@ -1,0 +1,87 @@
+"""The batch as it goes out: events of one cut as a record of the contract."""
+
+from typing import Any, NamedTuple
+
+from unmask.producers.events import Event
+from unmask.schemas.codes import Family
+from unmask.schemas.scope import Scope
+
+__all__ = ["Identity", "lay_out"]
+
+
+class Identity(NamedTuple):
+    """What every batch of one emitter says about it."""
+
+    emitter_id: str
+    started_at: int
+    """Microseconds."""
+    scope: Scope
+    heartbeat_ms: int
+    sdk: str
+
+    def as_record(self) -> dict[str, Any]:
+        """The wire's emitter."""
+        return {
+            "emitter_id": self.emitter_id,
+            "started_at": self.started_at,
+            "scope": self.scope._asdict(),
+            "heartbeat_ms": self.heartbeat_ms,
+            "sdk": self.sdk,
+        }
+
+
+def lay_out(
+    identity: Identity,
+    seq: int,
+    events: list[Event],
+    *,
+    earliest: int,
+    sent_at: int,
+    closing: bool,
+    accounts: list[dict[str, Any]],
+) -> dict[str, Any]:
+    """The event_batch of these events. Instants outside of `earliest` to `sent_at` are moved to the nearer end.
+
+    So a batch's events lie within its cut, although the host's clock may step, and a record call may be interrupted
+    between reading the clock and leaving its event.
+    """
+    groups: dict[tuple[str, str], tuple[list[int], list[str]]] = {}
+    fallbacks: list[dict[str, Any]] = []
+    masked: list[dict[str, Any]] = []
+    openings: list[dict[str, Any]] = []
+    teardowns: list[dict[str, Any]] = []
+    others = {
+        Family.KERNEL_FALLBACK: fallbacks,
+        Family.MASKED_ERROR: masked,
+        Family.SESSION_TEARDOWN: teardowns,
+        None: openings,
+    }
+    for micros, family, body in events:
+        occurred_at = earliest if micros < earliest else min(micros, sent_at)
+        if family is Family.ROUTE_ATTEMPT:
+            capability, entry_point, run_id = body
+            times, runs = groups.setdefault((capability, entry_point), ([], []))
+            times.append(occurred_at)
+            runs.append(run_id)
+        else:
+            others[family].append({**body, "occurred_at": occurred_at})
+    return {
+        "emitter": identity.as_record(),
+        "batch_seq": seq,
+        "sent_at": sent_at,
+        "closing": closing,
+        "accounts": accounts,
+        "route_attempts": [
+            {
+                "capability": capability,
+                "entry_point": entry_point,
+                "occurred_at": times,
+                "run_id": runs if any(runs) else [],
+            }
+            for (capability, entry_point), (times, runs) in groups.items()
+        ],
+        "kernel_fallbacks": fallbacks,
+        "masked_errors": masked,
+        "session_openings": openings,
+        "session_teardowns": teardowns,
+    }

@@ -1,0 +1,66 @@
+"""Obligations of all sessions: which directives are open, from verdicts and from what gates recorded of them."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from unmask.schemas.codes import AdmissionStep, Directive, VerdictKind
+from unmask.streams.verdict import Obligation
+
+__all__ = ["ObligationBook", "Predecessor"]
+
+_CLEAN = VerdictKind.CLEAN_SUCCESS.value
+_DISCHARGING = frozenset((AdmissionStep.RECONCILED.value, AdmissionStep.OVERRIDDEN.value))
+
+
+@dataclass(frozen=True, slots=True)
+class Predecessor:
+    """What is known of a session that others may succeed."""
+
+    digest: str
+    obligation: Obligation | None
+    """None for a verdict that leaves nothing to be done."""
+
+
+class ObligationBook:
+    """Verdicts and discharges by session. Not thread-safe; its owner guards it."""
+
+    def __init__(self) -> None:
+        self._verdicts: dict[str, Predecessor] = {}
+        self._discharges: dict[str, dict[str, int]] = {}
+
+    def apply_verdict(self, session_id: str, record: dict[str, Any] | None) -> None:
+        """Takes a decoded verdict in; None is a withdrawn one."""
+        if record is None:
+            self._verdicts.pop(session_id, None)
+            return
+        directive = Directive(record["directive"])
+        bound = record["verdict"] != _CLEAN and directive is not Directive.NONE
+        obligation = Obligation(session_id, directive, tuple(record["inherited_from"])) if bound else None
+        self._verdicts[session_id] = Predecessor(record["digest"], obligation)
+
+    def apply_admission(self, record: dict[str, Any]) -> bool:
+        """Takes a decoded admission in; whether it discharges a directive.
+
+        It discharges the verdict that it names, not one that came later.
+        """
+        if record["step"] not in _DISCHARGING or record["verdict_digest"] is None:
+            return False
+        self._discharges.setdefault(record["session_id"], {}).setdefault(
+            record["verdict_digest"], record["occurred_at"]
+        )
+        return True
+
+    def verdict_of(self, session_id: str) -> Predecessor | None:
+        """What is known of a session's verdict; None where there is none, or it was withdrawn."""
+        return self._verdicts.get(session_id)
+
+    def open_obligation(self, session_id: str) -> Obligation | None:
+        """What the session left to be done and nobody has done yet."""
+        known = self._verdicts.get(session_id)
+        if known is None or known.obligation is None:
+            return None
+        return None if self.discharged_at(session_id, known.digest) is not None else known.obligation
+
+    def discharged_at(self, session_id: str, digest: str) -> int | None:
+        """When the directive of this very verdict was carried out or overridden; None where it was not."""
+        return self._discharges.get(session_id, {}).get(digest)

@@ -1,0 +1,77 @@
+"""What stands on an output topic: seen by reading it back, so that nothing is published twice and nothing goes back.
+
+A record is published when its content differs from what stands and what stands is not newer. Counts of a window
+never shrink; a record that counts less than what stands was computed from incomplete inputs and is withheld.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import orjson
+
+__all__ = ["Standing", "Stood", "content_digest", "weight_of"]
+
+_COUNTED = ("attempts", "fallbacks_total", "masked_errors", "emitters", "late", "skewed", "duplicates")
+
+
+class Stood(NamedTuple):
+    """What is known of the newest record of one key."""
+
+    revision: int
+    digest: bytes
+    weight: int
+
+
+def content_digest(record: dict[str, Any], *ignored: str) -> bytes:
+    """A digest over everything in a record but the ignored fields."""
+    content = {name: value for name, value in record.items() if name not in ignored}
+    return hashlib.blake2b(orjson.dumps(content, option=orjson.OPT_SORT_KEYS), digest_size=16).digest()
+
+
+def weight_of(record: dict[str, Any]) -> int:
+    """The sum of all that a window record counts; it never shrinks."""
+    return int(sum(record[name] for name in _COUNTED) + sum(record["teardowns_by_outcome"].values()))
+
+
+class Standing:
+    """The newest record of every key of one output partition."""
+
+    def __init__(self) -> None:
+        self._stood: dict[str, Stood] = {}
+        self.withheld = 0
+        """Records that were not published because they count less than what stands."""
+
+    def note(self, key: str, stood: Stood | None) -> None:
+        """A record was read from the topic or has been sent; None is a tombstone."""
+        if stood is None:
+            self._stood.pop(key, None)
+        else:
+            self._stood[key] = stood
+
+    def must_publish(self, key: str, wanted: Stood) -> bool:
+        """Whether a record must go out."""
+        stood = self._stood.get(key)
+        if stood is None:
+            return True
+        if stood.digest == wanted.digest or stood.revision > wanted.revision:
+            return False
+        if wanted.weight < stood.weight:
+            self.withheld += 1
+            return False
+        return True
+
+    def get(self, key: str) -> Stood | None:
+        """What stands under the key."""
+        return self._stood.get(key)
+
+    def forget(self, keys: list[str]) -> None:
+        """Forgets keys whose windows are no longer kept."""
+        for key in keys:
+            self._stood.pop(key, None)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._stood)
+
+    def __len__(self) -> int:
+        return len(self._stood)

@@ -1,0 +1,78 @@
+"""The web server: /healthz, /readyz and /metrics, in the worker's event loop."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from aiohttp import web
+from prometheus_client import CollectorRegistry
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.registry import Collector
+
+__all__ = ["Readiness", "WebServer"]
+
+
+@dataclass(frozen=True, slots=True)
+class Readiness:
+    """Whether a worker does its work, and why not."""
+
+    reasons: dict[str, str]
+    """Part to the reason why it is not ready."""
+    ready_parts: tuple[str, ...]
+
+    @property
+    def ready(self) -> bool:
+        """Whether all parts are."""
+        return not self.reasons
+
+
+class WebServer:
+    """Serves a worker's endpoints."""
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        *,
+        collector: Collector,
+        alive: Callable[[], bool],
+        readiness: Callable[[], Readiness],
+    ) -> None:
+        self._host, self._port = host, port
+        self._registry = CollectorRegistry(auto_describe=False)
+        self._registry.register(collector)
+        self._alive = alive
+        self._readiness = readiness
+        app = web.Application()
+        app.router.add_get("/healthz", self._healthz)
+        app.router.add_get("/readyz", self._readyz)
+        app.router.add_get("/metrics", self._metrics)
+        # Requests are not logged: scrapes come every few seconds, and say nothing.
+        self._runner = web.AppRunner(app, access_log=None)
+
+    async def start(self) -> int:
+        """Listens; the port. Raises OSError where it is taken."""
+        await self._runner.setup()
+        site = web.TCPSite(self._runner, self._host, self._port)
+        await site.start()
+        return int(self._runner.addresses[0][1])
+
+    async def stop(self) -> None:
+        """Stops listening."""
+        await self._runner.cleanup()
+
+    async def _healthz(self, _: web.Request) -> web.Response:
+        # That this is answered shows that the event loop turns.
+        alive = self._alive()
+        return web.Response(text="ok\n" if alive else "failed\n", status=200 if alive else 503)
+
+    async def _readyz(self, _: web.Request) -> web.Response:
+        readiness = self._readiness()
+        body = {"ready": readiness.ready, "parts": list(readiness.ready_parts), "not_ready": readiness.reasons}
+        return web.json_response(body, status=200 if readiness.ready else 503, dumps=json.dumps)
+
+    async def _metrics(self, request: web.Request) -> web.Response:
+        encoder, content_type = choose_encoder(request.headers.get("Accept", ""))
+        response = web.Response(body=encoder(self._registry))
+        response.headers["Content-Type"] = content_type
+        return response
