@@ -33,7 +33,7 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """Something that a host did between two instants, in microseconds; `ended` is None where it was killed meanwhile."""
+    """A step of a host, between two instants in microseconds; `ended` is None where it was killed meanwhile."""
 
     kind: Kind
     began: int
@@ -84,9 +84,9 @@ class Journal:
 
 def read_journal(path: Path, *, killed: bool) -> HostJournal:
     """The journal of the host that the file is named for."""
-    lines = [
-        json.loads(line) for line in path.read_text(encoding="utf-8").splitlines(keepends=True) if line[-1] == "\n"
-    ]
+    # What a killed host did not finish writing is no line yet.
+    written = [text for text in path.read_text(encoding="utf-8").splitlines(keepends=True) if text.endswith("\n")]
+    lines = [json.loads(text) for text in written]
     ended: dict[int, int] = {}
     for line in lines:
         if line["kind"] == _DONE:

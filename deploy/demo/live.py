@@ -1,6 +1,7 @@
 """The live picture: windows with their evidence, sessions with their verdicts, alerts."""
 
 from collections.abc import Mapping
+
 from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table

@@ -47,7 +47,7 @@ def perform(console: Console, plan_name: str, folder: Path, *, live: bool, keep:
     say("Looking for a Kafka, or starting one (the first time, it is fetched) ...")
     with prepared_stage(folder, say, keep=keep) as stage, Cluster(folder, stage.environment()) as cluster:
         ports = dict(zip("ab", free_ports(2), strict=True))
-        start_workers(cluster, ports)
+        start_workers(cluster, ports, PLANS[plan_name].capabilities)
         wait_until_ready(cluster, ports)
         say(f"Two stream workers are ready after {time.monotonic() - began:.0f} s; the hosts start.")
         play = Play(plan_name, PLANS[plan_name], folder, cluster)
@@ -69,9 +69,10 @@ def perform(console: Console, plan_name: str, folder: Path, *, live: bool, keep:
             show_answers(console, ending)
             killed = window_start(play.killed_at, WINDOW_S)
             journalled, counted = attempts_journalled(journals, killed), _attempts(records, killed)
+            victim, at, window = PLANS[plan_name].victim.name, iso(play.killed_at)[11:19], iso(killed)[11:19]
             say(
-                f"Host {PLANS[plan_name].victim.name} was killed at {iso(play.killed_at)[11:19]}: of {journalled} attempts "
-                f"that hosts made in the window of {iso(killed)[11:19]}, {counted} were counted, and the window says LOSSY."
+                f"Host {victim} was killed at {at}: of the {journalled} attempts that the journals have for the window "
+                f"of {window}, {counted} left the hosts. So the window is LOSSY, and says so."
             )
             say(f"All this took {time.monotonic() - began:.0f} s.")
             show_comparison(console, comparison)

@@ -81,6 +81,11 @@ class Plan:
         return {host.name: host for host in self.hosts}[name]
 
     @property
+    def capabilities(self) -> list[str]:
+        """All capabilities that hosts have."""
+        return sorted({session.capability for host in self.hosts for session in host.sessions})
+
+    @property
     def victim(self) -> HostPlan:
         """The host that is killed."""
         return next(host for host in self.hosts if host.killed_at is not None)

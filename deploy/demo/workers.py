@@ -4,6 +4,7 @@ import json
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterable
 from typing import Any
 
 from demo.plan import WINDOW_S
@@ -19,7 +20,7 @@ class WorkersNotReady(Exception):
     """A worker did not become ready in time; the message says which and why."""
 
 
-def start_workers(cluster: Cluster, ports: dict[str, int]) -> None:
+def start_workers(cluster: Cluster, ports: dict[str, int], capabilities: Iterable[str]) -> None:
     """Starts a worker for each name, with its own port for health and metrics."""
     for name, port in ports.items():
         cluster.start(
@@ -27,7 +28,8 @@ def start_workers(cluster: Cluster, ports: dict[str, int]) -> None:
             [
                 *("-m", "unmask.consumers.cli.main", "stream"),
                 *("--instance", name, "--port", str(port)),
-                *("--windows", f"{WINDOW_S},3600", "--grace-ms", "2000"),
+                *("--window-seconds", f"{WINDOW_S},3600", "--grace-seconds", "2"),
+                *("--capabilities", ",".join(capabilities)),
             ],
         )
 
@@ -50,7 +52,7 @@ def wait_until_ready(cluster: Cluster, ports: dict[str, int]) -> None:
 
 def _ready(port: int) -> tuple[bool, Any]:
     try:
-        with _opener.open(f"http://127.0.0.1:{port}/ready", timeout=2.0) as answer:
+        with _opener.open(f"http://127.0.0.1:{port}/readyz", timeout=2.0) as answer:
             return True, json.load(answer)
     except urllib.error.HTTPError as error:
         return False, error.read().decode(errors="replace")[:500]

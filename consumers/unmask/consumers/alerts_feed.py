@@ -69,10 +69,12 @@ class AlertsFeed:
             self._source.forget_shape()
             raise
         self._positions = dict(self._reader.positions)
-        news = [found for row in rows if (found := self._take(row)) is not None]
+        news: list[Alert | UnreadableAlert] = []
+        news += (found for row in rows if (found := self._take(row)) is not None)
         if self._replaying and self._reader.caught_up:
             self._replaying = False
-            news += sorted(self._stands.values(), key=lambda alert: alert.since)
+            standing = sorted(self._stands.values(), key=lambda alert: alert.since)
+            news += standing
             self._stands = {}
         return news
 

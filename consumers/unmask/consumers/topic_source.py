@@ -52,7 +52,8 @@ class TopicSource:
         self._trouble: str | None = None
         self._shape: tuple[float, TopicShape] | None = None
         # Log lines go to standard error and say again what the raised errors say.
-        self._admin = AdminClient({"log_level": 2, **self.config, "error_cb": self._note})
+        settings: dict[str, Any] = {"log_level": 2, **self.config, "error_cb": self._note}
+        self._admin = AdminClient(settings)
 
     def shape(self, timeout: float) -> TopicShape:
         """Partitions and policy. Where the topic has to be compacted and is not, TopicWrongPolicy is raised."""
@@ -77,11 +78,11 @@ class TopicSource:
 
     def end_offsets(self, partitions: Iterable[int], timeout: float) -> dict[int, int]:
         """The offset after the newest record of each partition, now."""
-        return self._offsets(partitions, OffsetSpec.latest(), timeout)
+        return self._offsets(partitions, OffsetSpec.latest(), timeout)  # type: ignore[no-untyped-call]
 
     def start_offsets(self, partitions: Iterable[int], timeout: float) -> dict[int, int]:
         """The first offset that each partition still has, now; above 0 where its head was deleted."""
-        return self._offsets(partitions, OffsetSpec.earliest(), timeout)
+        return self._offsets(partitions, OffsetSpec.earliest(), timeout)  # type: ignore[no-untyped-call]
 
     def _offsets(self, partitions: Iterable[int], spec: OffsetSpec, timeout: float) -> dict[int, int]:
         wanted = {TopicPartition(self.topic, partition): spec for partition in partitions}

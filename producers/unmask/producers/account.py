@@ -40,7 +40,7 @@ class Account:
         self._delivered.update(events)
 
     def drop_cut(self, events: Mapping[Family, int], cause: DropCause) -> None:
-        """Their batch is given up. They stay recorded as cut, so that later batches tell of the loss."""
+        """Their batch is given up. They stay counted as cut; later batches tell of the loss."""
         for family, count in events.items():
             self._dropped_cut[family, cause] += count
 
@@ -72,11 +72,16 @@ class Account:
         return total
 
     def on_the_wire(self, about_to_be_cut: Mapping[Family, int]) -> list[dict[str, Any]]:
-        """The accounts of a batch that will hold these events: cumulative, each family with anything to tell."""
+        """The accounts of a batch that will hold these events: cumulative, each family with anything to tell.
+
+        Here recorded is what was cut plus all drops, so that recorded minus dropped is what was cut: a reader finds
+        how much a missing batch held from its neighbours alone, even where it was given up after its cut.
+        """
         accounts = []
         for family in FAMILIES:
-            recorded = self._cut[family] + about_to_be_cut.get(family, 0) + self.dropped_uncut(family)
+            drops = self.dropped(family)
+            recorded = self._cut[family] + about_to_be_cut.get(family, 0) + sum(drops.values())
             if recorded:
-                dropped = [{"cause": str(cause), "count": count} for cause, count in self.dropped(family).items()]
+                dropped = [{"cause": str(cause), "count": count} for cause, count in drops.items()]
                 accounts.append({"family": str(family), "recorded": recorded, "dropped": dropped})
         return accounts

@@ -85,7 +85,7 @@ _CLASSES: dict[str, str] = {
         "CONNECTION_FAILED",
     ),
 }  # fmt: skip
-_VAGUE = {"CONNECTION_FAILED", "STREAM_BROKEN"}
+_VAGUE = {"CONNECTION_FAILED"}
 _NUMBERS = {
     errno.ETIMEDOUT: "TIMEOUT",
     errno.ECONNREFUSED: "CONNECTION_REFUSED",

@@ -19,6 +19,7 @@ from unmask.producers.report import Counts, DeliveryReport, Health
 from unmask.producers.seen import Seen
 from unmask.producers.session import Session
 from unmask.producers.settings import EmitterSettings
+from unmask.producers.store import MemoryStore, Stores
 from unmask.producers.transport import KafkaTransport
 from unmask.producers.worker import Worker
 from unmask.schemas.codes import Equivalence
@@ -34,14 +35,18 @@ class Emitter:
     """Publishes what a host falls back from. One per process is enough; it implements FallbackTelemetrySink.
 
     Raises NoBroker, UnsafeClientOption and InvalidSettings when it is made; nothing after that. `clock` gives
-    nanoseconds since the epoch. It lives until close() or the end of the process, and begins anew in a forked child.
+    nanoseconds since the epoch, `stores` makes what keeps batches until they are acknowledged. The emitter lives
+    until close() or the end of the process, and begins anew in a forked child.
     """
 
     wired = True
 
-    def __init__(self, settings: EmitterSettings | None = None, *, clock: Clock = time_ns) -> None:
+    def __init__(
+        self, settings: EmitterSettings | None = None, *, clock: Clock = time_ns, stores: Stores = MemoryStore
+    ) -> None:
         self._settings = settings if settings is not None else EmitterSettings.from_environment()
         self._clock = clock
+        self._stores = stores
         self._begin_life(cut=True)
         # Made here and not in the background, so that settings that cannot work are the caller's to see.
         self._worker.transport = self._connect(None)
@@ -49,7 +54,7 @@ class Emitter:
         fork.watch(self)
 
     def _begin_life(self, *, cut: bool) -> None:
-        self._life = life = EmitterLife(self._settings, self._clock)
+        self._life = life = EmitterLife(self._settings, self._clock, self._stores)
         if cut:
             # The first batch loads the schemas. In the background a fork could hit the middle of an import, and the
             # child would wait for the import's lock for ever.

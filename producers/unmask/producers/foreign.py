@@ -75,6 +75,8 @@ def code_words(error: object) -> Iterator[str]:
         if place is None:
             continue
         for name in (*_WORD_NAMES, "Code") if type(place) is dict else _WORD_NAMES:
+            if name == "code" and isinstance(_item(place, "status"), int):
+                continue  # aiohttp's old name for the status; reading it warns
             word = _as_word(_item(place, name))
             if word is not None:
                 yield word

@@ -15,7 +15,7 @@ from unmask.producers.buffer import Buffer, Lane
 from unmask.producers.events import Cleaner, Event
 from unmask.producers.report import FAMILIES, Counts, DeliveryReport, FamilyCount
 from unmask.producers.settings import EmitterSettings
-from unmask.producers.store import BatchStore, MemoryStore, StoredBatch
+from unmask.producers.store import BatchStore, MemoryStore, StoredBatch, Stores
 from unmask.producers.tick import Tick
 from unmask.producers.wire import Identity
 from unmask.schemas.codes import DropCause, Family
@@ -38,7 +38,7 @@ def _sdk() -> str:
 class EmitterLife:
     """Buffer, account, batcher and store of one emitter_id. A forked child begins another life."""
 
-    def __init__(self, settings: EmitterSettings, clock: Clock, store: BatchStore | None = None) -> None:
+    def __init__(self, settings: EmitterSettings, clock: Clock, stores: Stores = MemoryStore) -> None:
         self.emitter_id = secrets.token_hex(16)
         self.settings = settings
         self.lock = threading.RLock()
@@ -50,7 +50,7 @@ class EmitterLife:
         self.settled = False
         self._clock = clock
         self._account = Account()
-        self._store: BatchStore = MemoryStore() if store is None else store
+        self._store: BatchStore = stores(self.emitter_id)
         self._cleaner = Cleaner(settings.label_limit)
         self._batcher = Batcher(
             Identity(self.emitter_id, clock() // 1000, settings.scope, settings.heartbeat_ms, _sdk()),

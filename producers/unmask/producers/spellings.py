@@ -49,7 +49,7 @@ _WORDS: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ),
         (
             "NOT_ATTEMPTED",
-            r"circuit(?:[\s_-]?breaker)?[\s\w]{0,24}\bopen|circuit[\s_-]?open|breaker[\s_-]?open|open[\s_-]?circuit|"
+            r"circuit(?:[\s_-]?breaker)?[\s\w'\"]{0,40}\bopen|circuit[\s_-]?open|breaker[\s_-]?open|open[\s_-]?circuit|"
             r"breaker is open|not[\s_-]?attempted|call[\s_-]?not[\s_-]?permitted",
         ),
         (

@@ -1,13 +1,13 @@
 """Where batches stay until the broker has acknowledged them."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
 from unmask.schemas.codes import Family
 
-__all__ = ["BatchStore", "MemoryStore", "StoredBatch"]
+__all__ = ["BatchStore", "MemoryStore", "StoredBatch", "Stores"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +57,15 @@ class BatchStore(Protocol):
         ...
 
 
+Stores = Callable[[str], BatchStore]
+"""Makes the store of a new life, given its emitter_id."""
+
+
 class MemoryStore:
     """Batches in memory: nothing survives the process, and close() reports what was left."""
 
-    def __init__(self) -> None:
+    def __init__(self, emitter_id: str) -> None:
+        self.emitter_id = emitter_id
         self._batches: dict[int, StoredBatch] = {}
         self._waiting: dict[int, None] = {}
 

@@ -44,7 +44,7 @@ def stream(
         level=os.environ.get("UNMASK_LOG_LEVEL", "INFO").upper(),
         format="%(asctime)s %(levelname)s %(name)s %(message)s",
     )
-    for chatty in ("faust", "aiokafka", "mode"):
+    for chatty in ("faust", "aiokafka", "mode", "unmask.streams.tables.transport"):
         logging.getLogger(chatty).setLevel(logging.WARNING)
     try:
         parts = _parts(only)

@@ -22,7 +22,7 @@ def recorded(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     record = tmp_path / "record"
     record.touch()
     (programs / "docker").write_text(
-        f'#!/bin/sh\necho "$UNMASK_KAFKA_PORT $*" >> {record}\n'
+        f'#!/bin/sh\necho "$UNMASK_BROKER_PORT $*" >> {record}\n'
         'case "$*" in\n'
         "  *up*--help*) echo '      --wait   Wait for services to be running|healthy' ;;\n"
         f"  ps*) test -e {tmp_path}/running && echo 0123abcd ;;\n"

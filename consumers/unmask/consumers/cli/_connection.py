@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from typing import Annotated
 
 import typer
+from confluent_kafka import KafkaException
 
 from unmask.consumers.unreadable import TopicUnreadable
 from unmask.schemas.errors import ContractError
@@ -44,6 +45,11 @@ def named_failures(command: str) -> Iterator[None]:
         yield
     except (ContractError, TopicUnreadable) as error:
         complain(f"unmask {command}: {error}")
+        raise typer.Exit(FAILED) from error
+    except KafkaException as error:
+        complain(
+            f"unmask {command}: the Kafka client refused its settings ({error}); check the UNMASK_KAFKA_* variables"
+        )
         raise typer.Exit(FAILED) from error
 
 

@@ -1,7 +1,7 @@
 """`unmask report`: what was counted, with what it proves."""
 
 import time
-from enum import Enum
+from enum import StrEnum
 from typing import Annotated
 
 import typer
@@ -24,7 +24,11 @@ __all__ = ["app"]
 app = typer.Typer(help="Reports on what was counted.", no_args_is_help=True, add_completion=False)
 
 
-class _By(str, Enum):
+_WIDTH = 180
+"""Columns of a table that is not written to a terminal."""
+
+
+class _By(StrEnum):
     WINDOW = "window"
     SCOPE = "scope"
     CAPABILITY = "capability"
@@ -44,7 +48,9 @@ def windows(
         _By, typer.Option(help="A line for each capability, for each release line and composition, or for the whole.")
     ] = _By.CAPABILITY,
     release_line: Annotated[str | None, typer.Option(help="Only this release line.", show_default=False)] = None,
-    composition: Annotated[str | None, typer.Option(help="Only this composition.", show_default=False)] = None,
+    composition: Annotated[
+        str | None, typer.Option(help="Only this composition; the first digits do.", show_default=False)
+    ] = None,
     capability: Annotated[str | None, typer.Option(help="Only this capability.", show_default=False)] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON; what is not known is null.")] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Write CSV; what is not known is empty.")] = False,
@@ -75,7 +81,11 @@ def windows(
     elif as_csv:
         typer.echo(to_csv(rows), nl=False)
     else:
-        Console(soft_wrap=not Console().is_terminal).print(to_table(rows, wanted))
+        console = Console()
+        # A file or a pipe has no width of its own; a table squeezed into the default one loses its numbers.
+        if not console.is_terminal:
+            console = Console(width=_WIDTH)
+        console.print(to_table(rows, wanted))
     _remark(records, window)
 
 

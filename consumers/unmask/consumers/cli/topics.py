@@ -61,7 +61,7 @@ def check(
     namespace: Namespace = DEFAULT,
     as_json: AsJson = False,
 ) -> None:
-    """Verify that all topics exist and keep what they must; each fault with its fix. Exits with 1 where one is found."""
+    """Verify that all topics exist and keep what they must; each fault with its fix. Exits with 1 on a fault."""
     topics_of(namespace)
     with named_failures("topics check"):
         where = address(bootstrap)

@@ -72,6 +72,8 @@ def _follow(feed: AlertsFeed, *, as_json: bool, count: int | None, seconds: floa
         except TopicUnreadable as trouble:
             if not opened:
                 raise
+            if left <= 0:
+                return
             complain(f"{trouble} Trying again.")
             time.sleep(_RETRY_SECONDS)
             continue

@@ -97,7 +97,7 @@ class ComposeBroker:
             raise NoWayToRunBroker("Kafka cannot run as a container here: Compose is not installed.")
         full = [*command, "--project-name", self._project, "--file", str(_compose_file()), *words]
         port = str(self._state.nodes[0].port if self._state is not None else _PREFERRED_PORT)
-        environment = {**os.environ, "UNMASK_KAFKA_PORT": port}
+        environment = {**os.environ, "UNMASK_BROKER_PORT": port}
         try:
             run = subprocess.run(
                 full, env=environment, capture_output=True, text=True, timeout=_PULL_AND_START, check=True

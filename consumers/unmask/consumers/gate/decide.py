@@ -117,14 +117,12 @@ _WORDS = {
 
 
 def _proven_equivalent(facts: VerdictFacts) -> bool:
-    """Design, section 6, rules 3 and 4: reads may pass, if every degraded operation is proven equivalent.
+    """Design, section 6, rule 4: at any ratio, reads may pass if every degraded operation is proven equivalent.
 
-    Above the threshold nothing may be trusted before the directive is done, so that proof does not help there; a host
-    that was contradicted, or whose payload shapes drifted, has proven nothing.
+    A host that was contradicted, or whose payload shapes drifted, has proven nothing.
     """
     return (
         facts.equivalent
-        and not facts.above_threshold
         and facts.degraded_operations > 0
         and len(facts.masked_equivalences) + facts.masked_cut >= facts.degraded_operations
         and not facts.contradictions

@@ -49,6 +49,7 @@ class Gate:
         topics = Topics(namespace or namespace_from_environment())
         self._source = TopicSource(topics.verdicts.name, bootstrap)
         self._recorder = AdmissionRecorder(topics, bootstrap, give_up_after=record_timeout)
+        self._record_timeout = record_timeout
         self._live = live
         self._lock = threading.Lock()
         self._views: dict[int, VerdictView] = {}
@@ -123,15 +124,15 @@ class Gate:
         """Record an admission's step and await its delivery; else the cause, as a sentence."""
         return self._recorder.deliver(admission_record(admission, _now(), about=about, by=by, reason_code=reason_code))
 
-    def close(self, timeout: float = 2.0) -> None:
-        """Let go of everything; records still on their way get `timeout` seconds."""
+    def close(self, timeout: float | None = None) -> None:
+        """Let go of everything; records still on their way get `timeout` seconds, by default 2 at most."""
         with self._lock:
             self._closed = True
             views = list(self._views.values())
             self._views.clear()
         for view in views:
             view.close()
-        self._recorder.close(timeout)
+        self._recorder.close(min(2.0, self._record_timeout) if timeout is None else timeout)
 
     def __enter__(self) -> Self:
         return self

@@ -25,6 +25,7 @@ __all__ = ["VerdictNotReady", "VerdictView", "verdict_source"]
 _RETRY_SECONDS = 0.25
 _OPEN_TIMEOUT = 5.0
 _POLL_SECONDS = 0.1
+_SHORT_POLL_SECONDS = 0.01
 
 
 class VerdictNotReady(Exception):
@@ -190,7 +191,8 @@ class VerdictView:
             self._records = {partition: {} for partition in reader.positions}
         self._apply(reader, [])
         while not self._stop.is_set():
-            rows = reader.read(_POLL_SECONDS)
+            # A view of one session is asked once and closed, which must not wait for a poll to end.
+            rows = reader.read(_POLL_SECONDS if self._only is None else _SHORT_POLL_SECONDS)
             if not self._apply(reader, rows):
                 return
 

@@ -67,12 +67,12 @@ def to_table(rows: Sequence[ReportRow], wanted: TimeRange) -> Table:
     size = "all time" if wanted.seconds == 0 else f"{wanted.seconds} s"
     table = Table(title=f"Windows of {size}, UTC", box=box.SIMPLE_HEAD, title_justify="left", pad_edge=False)
     table.add_column("window", no_wrap=True)
-    table.add_column("release / composition")
-    table.add_column("capability")
+    table.add_column("release / composition", overflow="fold")
+    table.add_column("capability", overflow="fold")
     table.add_column("evidence", no_wrap=True)
     for name in ("attempts", "fallbacks", "rate", "masked", "emitters"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("what to know")
+    table.add_column("what to know", overflow="fold")
     for line in _runs(rows):
         row = line.row
         table.add_row(
@@ -120,17 +120,21 @@ def _continues(before: ReportRow, row: ReportRow) -> bool:
 
 
 def _period(line: _Line) -> str:
-    end = line.last.window_end
-    start = iso(line.row.window_start)
+    start, end = iso(line.row.window_start), line.last.window_end
     if end is None:
         return "since the beginning"
-    return start if line.windows == 1 else f"{start} – {iso(end)} ({line.windows} windows)"
+    shown = start.removesuffix("Z").replace("T", " ")
+    # A run is shown by the end of its last window, on the same day without the day.
+    until = iso(end).removesuffix("Z").replace("T", " ")
+    until = until.removeprefix(shown[:11])
+    return shown if line.windows == 1 else f"{shown} – {until} ({line.windows} windows)"
 
 
 def _scope(labels: Labels) -> str:
     if labels.release_line is None and labels.composition is None:
         return NOTHING
-    return f"{labels.release_line or 'any'} / {labels.composition or 'any'}"
+    # Eight digits tell compositions apart; JSON and CSV have them all.
+    return f"{labels.release_line or 'any'} / {(labels.composition or 'any')[:8]}"
 
 
 def _count(value: int | None) -> Text:

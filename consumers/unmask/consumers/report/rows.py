@@ -22,7 +22,7 @@ class Selection:
     """What of each window is wanted. None means any.
 
     Release line and composition make up the scope and are never added up over: counts of two compositions are not
-    comparable. `window` shows each window as a whole.
+    comparable; a composition may be named by the first digits of its digest. `window` shows each window as a whole.
     """
 
     by: Grouping = "capability"
@@ -37,7 +37,8 @@ class Selection:
         scope = window.scope
         if scope is None:
             return False
-        return (self.release_line in (None, scope.release_line)) and (self.composition in (None, scope.composition))
+        wanted_line = self.release_line in (None, scope.release_line)
+        return wanted_line and (self.composition is None or scope.composition.startswith(self.composition))
 
     @property
     def labels(self) -> Labels:

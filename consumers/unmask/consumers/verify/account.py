@@ -57,7 +57,7 @@ class Stretch:
 
     @property
     def cause(self) -> FlawCause:
-        """One cause for the whole stretch: missing events weigh more than those that the host admits to have dropped."""
+        """One cause for the whole stretch: what is missing weighs more than what the host says that it dropped."""
         if not any(loss.missing for loss in self.losses.values()):
             return FlawCause.DROPPED
         return FlawCause.MISCOUNT if self.before == self.after + 1 else FlawCause.GAP

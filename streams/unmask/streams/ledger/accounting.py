@@ -1,8 +1,9 @@
 """Loss accounting: what an emitter's batch sequence and accounts prove about the stretch between two batches.
 
-S(x) is what an account calls shippable: recorded minus dropped, cumulative through batch x. For known batches i < k
+S(x) is what an account calls shipped: recorded minus dropped, cumulative through batch x. For known batches i < k
 with nothing known between them, S(k) - events(k) - S(i) events were shipped in the batches between and are missing.
-With i + 1 = k that difference must be 0.
+With i + 1 = k that difference must be 0, unless batch k tells that batches cut before i were given up: then as many
+events are dropped as the difference is short, and nothing of this stretch is lost.
 """
 
 from typing import Any
@@ -36,14 +37,16 @@ def read_account(batch: dict[str, Any]) -> Account:
         family = account["family"]
         if family not in FAMILIES:
             continue
-        lost = account["dropped"]
-        if lost:
-            causes = {entry["cause"]: entry["count"] for entry in lost if entry["count"]}
+        shipped[family] = account["recorded"]
+        if account["dropped"]:
+            causes: dict[str, int] = {}
+            for entry in account["dropped"]:
+                # Causes that this reader does not know all have one name.
+                if entry["count"]:
+                    causes[entry["cause"]] = causes.get(entry["cause"], 0) + entry["count"]
             if causes:
                 dropped[family] = causes
-            shipped[family] = account["recorded"] - sum(causes.values())
-        else:
-            shipped[family] = account["recorded"]
+                shipped[family] -= sum(causes.values())
     events: Shipped = {}
     if batch["route_attempts"]:
         events["route_attempt"] = sum(len(group["occurred_at"]) for group in batch["route_attempts"])
@@ -65,18 +68,18 @@ def losses_between(shipped_from: Shipped, dropped_from: Drops, shipped_to: Shipp
     for family in FAMILIES:
         missing = shipped_to.get(family, 0) - shipped_from.get(family, 0)
         before, after = dropped_from.get(family, {}), dropped_to.get(family, {})
-        newly = [
-            {"cause": cause, "count": count - before.get(cause, 0)}
-            for cause, count in sorted(after.items())
-            if count != before.get(cause, 0)
-        ]
-        if missing or newly:
-            losses.append({"family": family, "missing": missing, "dropped": newly})
+        newly = {cause: after.get(cause, 0) - before.get(cause, 0) for cause in sorted({*before, *after})}
+        # What was dropped after it had been cut into a batch is missing where that batch is missing, not here.
+        if missing + sum(newly.values()):
+            dropped = [{"cause": cause, "count": count} for cause, count in newly.items() if count]
+            losses.append({"family": family, "missing": missing, "dropped": dropped})
     return losses
 
 
 def stretch_cause(after: int, before: int, losses: Losses) -> str:
     """The flaw's cause of a stretch that lacks something."""
-    if any(loss["missing"] for loss in losses):
-        return (FlawCause.GAP if before > after + 1 else FlawCause.MISCOUNT).value
-    return FlawCause.DROPPED.value
+    if before > after + 1 and any(loss["missing"] > 0 for loss in losses):
+        return FlawCause.GAP.value
+    if any(loss["dropped"] for loss in losses):
+        return FlawCause.DROPPED.value
+    return FlawCause.MISCOUNT.value

@@ -6,40 +6,50 @@ from typing import Any
 from unmask.schemas.codes import Measure
 from unmask.schemas.scope import Scope
 from unmask.schemas.signatures import classify_signature, is_unreachable
-from unmask.schemas.windowing import LIFETIME, MICROS, window_start, windows_touching
-from unmask.streams.ledger.rules import SKEW_US, FoldRules
-from unmask.streams.ledger.state import Cell, CellId, PartitionState
+from unmask.schemas.windowing import LIFETIME, MICROS, window_start
+from unmask.streams.ledger.rules import FoldRules
+from unmask.streams.ledger.state import Cell, CellId, Correction, PartitionState
 
-__all__ = ["BatchCounter"]
+__all__ = ["MERGED_LABEL", "BatchCounter", "add_cell"]
+
+MERGED_LABEL = "merged_labels"
+"""Stands for the labels that came after the partition had as many series as it keeps apart."""
 
 _MAX_SESSIONS = 16
-_MAX_WITNESSED = 100_000  # windows of one size that one batch can witness; 69 days of minutes
-_BASE = 60 * MICROS
 NOTHING = "-"
 _ATTEMPT, _FALLBACK, _MASKED = Measure.ROUTE_ATTEMPT.value, Measure.KERNEL_FALLBACK.value, Measure.MASKED_ERROR.value
 _TEARDOWN, _EMITTERS, _LATE = Measure.SESSION_TEARDOWN.value, Measure.EMITTERS.value, Measure.LATE.value
 _SKEWED, _DUPLICATES, _UPSTREAM = Measure.SKEWED.value, Measure.DUPLICATES.value, Measure.UPSTREAM.value
+_ALL_TIME = (0, LIFETIME)
+
+
+def add_cell(state: PartitionState, key: CellId, cell: Cell) -> Cell:
+    """Puts a cell into the state and its index."""
+    state.cells[key] = cell
+    state.windows.setdefault((key[0], key[1]), set()).add(key)
+    return cell
 
 
 class BatchCounter:
     """Counts one batch into a partition's cells. Made anew for each batch, since all it adds belongs to that batch."""
 
-    __slots__ = ("_arrival", "_correction", "_grain", "_limit", "_rules", "_scope", "_state")
+    __slots__ = ("_correction", "_grain", "_instead", "_latest", "_newest", "_rules", "_scope", "_state")
 
-    def __init__(
-        self, state: PartitionState, rules: FoldRules, scope: Scope, arrival: int, correction: tuple[str, int]
-    ) -> None:
+    def __init__(self, state: PartitionState, rules: FoldRules, scope: Scope, correction: Correction) -> None:
         self._state = state
         self._rules = rules
         self._scope = scope
-        self._arrival = arrival
-        self._limit = arrival + SKEW_US
         self._correction = correction
-        # Events are grouped by the finest window first and only the groups are counted into every size.
-        self._grain = min(rules.window_seconds) * MICROS
+        self._latest = self._instead = 0
+        # What is late, and what is too late, is decided by the log's own time, so that a replay decides the same; and
+        # by what was evicted, so that no count begins a second time whatever the broker's clock does.
+        self._newest = max(state.newest, state.evicted_through)
+        # Events are grouped by what divides all sizes, and only the groups are counted into each of them.
+        self._grain = rules.grain_us
 
-    def events(self, batch: dict[str, Any]) -> None:
-        """Counts all events of a batch."""
+    def events(self, batch: dict[str, Any], *, latest: int, instead: int) -> None:
+        """Counts all events of a batch. One after `latest` has a clock that is ahead; it counts at `instead`."""
+        self._latest, self._instead = latest, instead
         for group in batch["route_attempts"]:
             if group["occurred_at"]:
                 self._many(_ATTEMPT, group["capability"], group["entry_point"], group["occurred_at"])
@@ -56,81 +66,79 @@ class BatchCounter:
     def witness(self, after: int, through: int, *, first: bool) -> None:
         """Counts the emitter as open in the windows that it reaches for the first time with this batch."""
         for seconds in self._rules.window_seconds:
-            begin = after if first else window_start(after, seconds) + seconds * MICROS
-            if through - begin > _MAX_WITNESSED * seconds * MICROS:
-                begin = through - _MAX_WITNESSED * seconds * MICROS
-            for start in windows_touching(begin, through, seconds):
-                self._add(start, seconds, _EMITTERS, NOTHING, NOTHING, 1)
+            size = seconds * MICROS
+            begin = after if first else after - after % size + size
+            if begin <= through:
+                for start in self._rules.starts(begin, through, seconds):
+                    self._add((start, seconds, self._scope, _EMITTERS, NOTHING, NOTHING), 1)
         if first:
-            self._add(0, LIFETIME, _EMITTERS, NOTHING, NOTHING, 1)
+            self._add((0, LIFETIME, self._scope, _EMITTERS, NOTHING, NOTHING), 1)
 
-    def duplicate(self) -> None:
+    def duplicate(self, arrival: int) -> None:
         """Counts the batch as seen before, in the window in which it arrived."""
-        self._count(_DUPLICATES, NOTHING, NOTHING, self._arrival, 1)
+        self._count(_DUPLICATES, NOTHING, NOTHING, arrival, 1)
 
     def _many(self, measure: str, capability: str, code: str, instants: list[int]) -> None:
         low, high = min(instants), max(instants)
-        if high > self._limit:
-            skewed = [instant for instant in instants if instant > self._limit]
-            self._skewed(len(skewed))
-            instants = [self._arrival if instant > self._limit else instant for instant in instants]
+        latest = self._latest
+        if high > latest:
+            self._count(_SKEWED, NOTHING, NOTHING, self._instead, sum(instant > latest for instant in instants))
+            instants = [self._instead if instant > latest else instant for instant in instants]
             low, high = min(instants), max(instants)
         grain = self._grain
         if low // grain == high // grain:
             self._count(measure, capability, code, low, len(instants))
             return
-        for window, n in Counter([instant // grain for instant in instants]).items():
-            self._count(measure, capability, code, window * grain, n)
+        for part, n in Counter([instant // grain for instant in instants]).items():
+            self._count(measure, capability, code, part * grain, n)
 
     def _one(self, measure: str, capability: str, code: str, instant: int) -> int:
-        if instant > self._limit:
-            self._skewed(1)
-            instant = self._arrival
+        if instant > self._latest:
+            instant = self._instead
+            self._count(_SKEWED, NOTHING, NOTHING, instant, 1)
         self._count(measure, capability, code, instant, 1)
         return instant
 
-    def _skewed(self, n: int) -> None:
-        self._count(_SKEWED, NOTHING, NOTHING, self._arrival, n)
-
     def _count(self, measure: str, capability: str, code: str, instant: int, n: int) -> None:
-        newest, grace = self._state.newest, self._rules.grace_us
+        scope = self._scope
+        all_time: CellId = (0, LIFETIME, scope, measure, capability, code)
+        if all_time not in self._state.cells and self._full():
+            capability = MERGED_LABEL if capability != NOTHING else capability
+            code = MERGED_LABEL if measure == _ATTEMPT else code
+            all_time = (0, LIFETIME, scope, measure, capability, code)
+        self._add(all_time, n)
+        over = self._newest - self._rules.grace_us
         for seconds in self._rules.window_seconds:
             start = window_start(instant, seconds)
-            self._add(start, seconds, measure, capability, code, n)
-            if start + seconds * MICROS + grace <= newest and measure != _SKEWED and measure != _DUPLICATES:
-                self._add(start, seconds, _LATE, NOTHING, NOTHING, n)
-        self._add(0, LIFETIME, measure, capability, code, n)
+            self._add((start, seconds, scope, measure, capability, code), n)
+            if start + seconds * MICROS <= over and measure != _SKEWED and measure != _DUPLICATES:
+                self._add((start, seconds, scope, _LATE, NOTHING, NOTHING), n)
+
+    def _full(self) -> bool:
+        return len(self._state.windows.get(_ALL_TIME, ())) >= self._rules.label_limit
 
     def _upstream(self, upstream: str, session_id: str, instant: int) -> None:
-        """Outages are looked for in the finest windows only."""
-        seconds = min(self._rules.window_seconds)
+        """Outages are looked for in the windows of one size only."""
+        seconds = self._rules.outage_seconds
         start = window_start(instant, seconds)
-        if self._rules.evicted(start, seconds, self._state.newest):
+        if self._rules.evicted(start, seconds, self._newest):
             return
-        cell = self._add(start, seconds, _UPSTREAM, upstream, NOTHING, 1)
+        cell = self._add((start, seconds, self._scope, _UPSTREAM, upstream, NOTHING), 1)
         if cell is not None and session_id not in cell.sessions and len(cell.sessions) < _MAX_SESSIONS:
             cell.sessions.append(session_id)
 
-    def _add(self, start: int, seconds: int, measure: str, capability: str, code: str, n: int) -> Cell | None:
+    def _add(self, key: CellId, n: int) -> Cell | None:
         state = self._state
-        key: CellId = (start, seconds, self._scope, measure, capability, code)
+        # A cell that is still here although its time is over is passed over, since a replay may not find it.
+        if self._rules.evicted(key[0], key[1], self._newest):
+            corrections = state.touched.corrections
+            entry = (key, self._correction)
+            corrections[entry] = corrections.get(entry, 0) + n
+            return None
         cell = state.cells.get(key)
         if cell is None:
-            # By the log's own time, never by the clock, so that a replay makes the same choice. A cell that is
-            # still here although its time is over is passed over for the same reason.
-            if self._rules.evicted(start, seconds, state.newest):
-                self._correct(key, n)
-                return None
-            cell = state.cells[key] = Cell()
-        elif self._rules.evicted(start, seconds, state.newest):
-            self._correct(key, n)
-            return None
+            cell = add_cell(state, key, Cell())
         cell.count += n
         state.touched.cells.add(key)
         state.unpublished.add(key)
         return cell
-
-    def _correct(self, key: CellId, n: int) -> None:
-        corrections = self._state.touched.corrections
-        entry = (key, self._correction)
-        corrections[entry] = corrections.get(entry, 0) + n

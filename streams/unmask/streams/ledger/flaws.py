@@ -1,25 +1,25 @@
-"""Flaws: which windows a stretch without proof touches, and how it is taken back."""
+"""Flaws: which windows and sessions a stretch without proof touches, and how it is taken back."""
 
+from collections.abc import Iterator
+from itertools import chain
 from typing import Any
 
 from unmask.schemas.codes import FlawCause
-from unmask.schemas.windowing import MICROS, windows_touching
 from unmask.streams.ledger.accounting import SESSION_FAMILIES
 from unmask.streams.ledger.rules import FoldRules
-from unmask.streams.ledger.state import Emitter, FlawRecord, PartitionState
+from unmask.streams.ledger.state import Emitter, FlawRecord, PartitionState, Session
 
-__all__ = ["clear_stretch", "flag_partition", "flag_stretch", "move_unaccounted"]
+__all__ = [
+    "clear_stretch",
+    "flag_partition",
+    "flag_stretch",
+    "flag_touched_session",
+    "move_unaccounted",
+    "vouch_for_session",
+]
 
-_MAX_WINDOWS = 20_000  # of one size, per stretch: two weeks of minutes; beyond, the newest are flagged
 _MAX_REMEMBERED = 256
-
-
-def _windows(first: int, last: int, rules: FoldRules) -> set[tuple[int, int]]:
-    touched: set[tuple[int, int]] = set()
-    for seconds in rules.window_seconds:
-        begin = max(first, last - _MAX_WINDOWS * seconds * MICROS)
-        touched.update((start, seconds) for start in windows_touching(begin, last, seconds))
-    return touched
+_UNACCOUNTED = "unaccounted"
 
 
 def flag_stretch(
@@ -27,17 +27,12 @@ def flag_stretch(
     after: int, before: int, cut_after: int, cut_before: int, cause: str, losses: list[dict[str, Any]],
 ) -> None:  # fmt: skip
     """Flags every window between two cuts, and the sessions that may lack events because of it."""
-    for start, seconds in _windows(cut_after, cut_before, rules):
-        state.touched.flaws.append(FlawRecord(start, seconds, emitter.scope, emitter_id, after, before, cause, losses))
+    _flag_windows(state, rules, emitter_id, emitter, after, before, cut_after, cut_before, cause, losses)
     if any(loss["family"] in SESSION_FAMILIES for loss in losses):
         if len(emitter.flaws) >= _MAX_REMEMBERED:
             _merge_oldest(emitter)
         emitter.flaws[f"{after}-{before}"] = [cut_after, cut_before]
-        flag = f"{emitter_id}/{after}-{before}"
-        for session_id, session in _sessions_of(state, emitter_id):
-            if (session.opened_at or 0) <= cut_before and cut_after <= _end(session):
-                session.flaws.add(flag)
-                state.touched.sessions.add(session_id)
+        _flag_sessions(state, emitter_id, emitter, f"{after}-{before}", cut_after, cut_before)
 
 
 def clear_stretch(
@@ -45,22 +40,18 @@ def clear_stretch(
     after: int, before: int, cut_after: int, cut_before: int, cause: str,
 ) -> None:  # fmt: skip
     """Takes a stretch's flaws back, because what lay in it arrived."""
-    for start, seconds in _windows(cut_after, cut_before, rules):
-        state.touched.flaws.append(FlawRecord(start, seconds, emitter.scope, emitter_id, after, before, cause, None))
+    _flag_windows(state, rules, emitter_id, emitter, after, before, cut_after, cut_before, cause, None)
     if emitter.flaws.pop(f"{after}-{before}", None) is not None:
-        flag = f"{emitter_id}/{after}-{before}"
-        for session_id, session in _sessions_of(state, emitter_id):
-            if flag in session.flaws:
-                session.flaws.discard(flag)
-                state.touched.sessions.add(session_id)
+        _clear_sessions(state, emitter_id, emitter, f"{after}-{before}")
 
 
 def flag_partition(
     state: PartitionState, rules: FoldRules, cause: FlawCause, first: int, last: int, from_offset: int, to_offset: int
 ) -> None:
     """Flags windows of every scope, because it is not known whose events a record or an offset range held."""
-    for start, seconds in _windows(min(first, last), last, rules):
-        state.touched.flaws.append(FlawRecord(start, seconds, None, None, from_offset, to_offset, cause.value, []))
+    for seconds in rules.window_seconds:
+        for start in rules.starts(min(first, last), max(first, last), seconds):
+            state.touched.flaws.append(FlawRecord(start, seconds, None, None, from_offset, to_offset, cause.value, []))
 
 
 def move_unaccounted(
@@ -68,26 +59,81 @@ def move_unaccounted(
     cause: str | None, first: int, last: int,
 ) -> None:  # fmt: skip
     """Moves the flaw of a silent or behind emitter to [first, last], or removes it (cause None)."""
-    old_cause = emitter.unaccounted
-    old = _windows(emitter.unaccounted_from, emitter.unaccounted_until, rules) if old_cause else set()
-    new = _windows(first, last, rules) if cause else set()
-    gone = old if old_cause != cause else old - new
-    came = new if old_cause != cause else new - old
-    flaws = state.touched.flaws
-    for start, seconds in sorted(gone):
-        flaws.append(FlawRecord(start, seconds, emitter.scope, emitter_id, -1, -1, str(old_cause), None))
-    for start, seconds in sorted(came):
-        flaws.append(FlawRecord(start, seconds, emitter.scope, emitter_id, -1, -1, str(cause), []))
+    known, flaws = emitter.unaccounted, state.touched.flaws
+    moved = known != cause
+    for seconds in rules.window_seconds:
+        old = rules.starts(emitter.unaccounted_from, emitter.unaccounted_until, seconds) if known else range(0)
+        new = rules.starts(first, last, seconds) if cause else range(0)
+        gone, came = (old, new) if known != cause else (_without(old, new), _without(new, old))
+        for start in gone:
+            flaws.append(FlawRecord(start, seconds, emitter.scope, emitter_id, -1, -1, str(known), None))
+            moved = True
+        for start in came:
+            flaws.append(FlawRecord(start, seconds, emitter.scope, emitter_id, -1, -1, str(cause), []))
+            moved = True
+    if not moved:
+        # The same windows as before: nothing to publish, and nothing to remember either.
+        return
     emitter.unaccounted, emitter.unaccounted_from, emitter.unaccounted_until = cause, first, last
     state.touched.emitters.add(emitter_id)
+    _clear_sessions(state, emitter_id, emitter, _UNACCOUNTED)
+    if cause:
+        # A session that ended at or before the last cut has all its events; one that went on may lack some.
+        _flag_sessions(state, emitter_id, emitter, _UNACCOUNTED, first + 1, last)
 
 
-def _sessions_of(state: PartitionState, emitter_id: str) -> list[tuple[str, Any]]:
-    return [(name, session) for name, session in state.sessions.items() if emitter_id in session.emitters]
+def flag_touched_session(emitter_id: str, emitter: Emitter, session: Session, opened: int, at: int) -> None:
+    """The emitter names a session for the first time: stretches before that may have held events of it."""
+    for stretch, (cut_after, cut_before) in emitter.flaws.items():
+        if opened <= cut_before and cut_after <= at:
+            session.flaws.add(f"{emitter_id}/{stretch}")
 
 
-def _end(session: Any) -> int:
-    if not session.teardowns:
+def vouch_for_session(emitter_id: str, session: Session) -> None:
+    """The emitter told of the session's end: however late it is, nothing of the session is still to come from it."""
+    session.flaws.discard(f"{emitter_id}/{_UNACCOUNTED}")
+
+
+def _flag_windows(
+    state: PartitionState, rules: FoldRules, emitter_id: str, emitter: Emitter,
+    after: int, before: int, cut_after: int, cut_before: int, cause: str, losses: list[dict[str, Any]] | None,
+) -> None:  # fmt: skip
+    flaws, scope = state.touched.flaws, emitter.scope
+    for seconds in rules.window_seconds:
+        for start in rules.starts(cut_after, cut_before, seconds):
+            flaws.append(FlawRecord(start, seconds, scope, emitter_id, after, before, cause, losses))
+
+
+def _without(starts: range, others: range) -> Iterator[int]:
+    """Those of `starts` that are not among `others`; both count in the same steps."""
+    if not others:
+        return iter(starts)
+    below = range(starts.start, min(starts.stop, others.start), starts.step)
+    above = range(max(starts.start, others[-1] + starts.step), starts.stop, starts.step)
+    return chain(below, above)
+
+
+def _flag_sessions(
+    state: PartitionState, emitter_id: str, emitter: Emitter, stretch: str, cut_after: int, cut_before: int
+) -> None:
+    for session_id in emitter.sessions:
+        session = state.sessions[session_id]
+        if (session.opened_at or 0) <= cut_before and cut_after <= _end(session):
+            session.flaws.add(f"{emitter_id}/{stretch}")
+            state.touched.sessions.add(session_id)
+
+
+def _clear_sessions(state: PartitionState, emitter_id: str, emitter: Emitter, stretch: str) -> None:
+    flag = f"{emitter_id}/{stretch}"
+    for session_id in emitter.sessions:
+        session = state.sessions[session_id]
+        if flag in session.flaws:
+            session.flaws.discard(flag)
+            state.touched.sessions.add(session_id)
+
+
+def _end(session: Session) -> int:
+    if not session.teardowns or session.open_on:
         return 1 << 62
     return int(max(teardown["occurred_at"] for teardown in session.teardowns))
 
@@ -96,5 +142,5 @@ def _merge_oldest(emitter: Emitter) -> None:
     """Keeps the list short: the two oldest stretches become one that covers both and is never taken back."""
     (first, a), (second, b) = list(emitter.flaws.items())[:2]
     del emitter.flaws[first], emitter.flaws[second]
-    merged = {f"{first}+": [min(a[0], b[0]), max(a[1], b[1])]}
+    merged = {first.rstrip("+") + "+": [min(a[0], b[0]), max(a[1], b[1])]}
     emitter.flaws = merged | emitter.flaws

@@ -12,10 +12,10 @@ from unmask.streams.ledger.accounting import Account, losses_between, read_accou
 from unmask.streams.ledger.counting import BatchCounter
 from unmask.streams.ledger.flaws import clear_stretch, flag_partition, flag_stretch
 from unmask.streams.ledger.rules import SKEW_US, FoldRules
-from unmask.streams.ledger.session_fold import abandon_sessions, fold_sessions
+from unmask.streams.ledger.session_fold import fold_sessions, leave_sessions
 from unmask.streams.ledger.state import Emitter, Gap, PartitionState
 
-__all__ = ["QuarantineFlood", "fold_batch", "fold_unreadable", "note_offset"]
+__all__ = ["QuarantineFlood", "fold_batch", "fold_unreadable", "skip_to"]
 
 _UNKNOWN_BATCH_US = 10 * MICROS  # the default heartbeat: the longest time that an unreadable batch usually covers
 
@@ -35,21 +35,23 @@ class QuarantineFlood(Exception):
         )
 
 
-def note_offset(state: PartitionState, rules: FoldRules, offset: int, arrival: int) -> None:
-    """Moves to the record at `offset`. Offsets that were jumped over make the windows between lossy."""
-    if offset > state.next_offset and state.previous:
-        flag_partition(state, rules, FlawCause.SKIPPED, state.previous, arrival, state.next_offset, offset)
-    state.next_offset = offset + 1
-    state.newest = max(state.newest, arrival)
-    state.previous = max(state.previous, arrival)
+def skip_to(state: PartitionState, rules: FoldRules, offset: int, at: int) -> None:
+    """The records below `offset` are gone, unread; `at` is a broker time at which they still were or had been.
+
+    Their batches may tell of any time before that. Where nothing was read before, no window up to then is proven.
+    """
+    since = state.previous or at - rules.emitter_horizon_us
+    flag_partition(state, rules, FlawCause.SKIPPED, since, at, state.next_offset, offset)
+    state.next_offset = offset
 
 
 def fold_unreadable(state: PartitionState, rules: FoldRules, offset: int, arrival: int, record: dict[str, Any]) -> None:
-    """Puts an unreadable record aside; `record` is its quarantine entry. Raises QuarantineFlood."""
-    note_offset(state, rules, offset, arrival)
-    state.quarantine_run += 1
-    if state.quarantine_run >= rules.quarantine_limit:
-        raise QuarantineFlood(state.partition, offset, state.quarantine_run, record["reason"])
+    """Puts an unreadable record aside; `record` is its quarantine entry. Raises QuarantineFlood, changing nothing."""
+    run = state.quarantine_run + 1
+    if run >= rules.quarantine_limit:
+        raise QuarantineFlood(state.partition, offset, run, record["reason"])
+    _note(state, offset, arrival)
+    state.quarantine_run = run
     state.touched.quarantined.append(record)
     emitter = state.emitters.get(record["key"] or "")
     # A batch covers the time since its emitter's last cut; of an unknown emitter nothing is known but the usual.
@@ -59,74 +61,88 @@ def fold_unreadable(state: PartitionState, rules: FoldRules, offset: int, arriva
 
 def fold_batch(state: PartitionState, rules: FoldRules, offset: int, arrival: int, batch: dict[str, Any]) -> int:
     """Folds one checked batch; `arrival` is the broker's time of the record. Returns how many events it counted."""
-    note_offset(state, rules, offset, arrival)
+    _note(state, offset, arrival)
     state.quarantine_run = 0
-    said = batch["emitter"]
-    emitter_id, seq = said["emitter_id"], batch["batch_seq"]
+    emitter_id, seq, sent = batch["emitter"]["emitter_id"], batch["batch_seq"], batch["sent_at"]
     emitter = state.emitters.get(emitter_id)
     if emitter is None:
-        started = min(said["started_at"], batch["sent_at"], arrival + SKEW_US)
-        emitter = Emitter(Scope(**said["scope"]), started, said["heartbeat_ms"] * 1000, last_cut=started)
-        state.emitters[emitter_id] = emitter
+        emitter = state.emitters[emitter_id] = _met(batch, arrival)
+        state.live.add(emitter_id)
     emitter.last_arrival = max(emitter.last_arrival, arrival)
     state.touched.emitters.add(emitter_id)
-    counter = BatchCounter(state, rules, emitter.scope, arrival, (emitter_id, seq))
-    account = read_account(batch)
+    counter = BatchCounter(state, rules, emitter.scope, (emitter_id, seq))
+    gap = None
     if seq <= emitter.last_seq:
         gap = next((gap for gap in emitter.gaps if gap.after < seq < gap.before), None)
         if gap is None:
-            counter.duplicate()
+            counter.duplicate(arrival)
             return 0
-        _fill(state, rules, emitter_id, emitter, gap, batch, account)
+    account = read_account(batch)
+    if gap is None:
+        after, cut_after = emitter.last_seq, emitter.last_cut
+        # A host whose clock is ahead must not be taken to have accounted for time that has not come yet.
+        cut = max(cut_after, sent if sent <= arrival + SKEW_US else arrival)
+        _follow(state, rules, emitter_id, emitter, batch, account, cut)
+        counter.witness(cut_after, cut, first=after == 0)
     else:
-        _advance(state, rules, emitter_id, emitter, batch, account, counter, arrival)
-    counter.events(batch)
-    fold_sessions(state, rules, emitter_id, emitter, batch, arrival)
-    for index, fallback in enumerate(batch["kernel_fallbacks"]):
-        state.touched.fallbacks.append(
-            {"emitter_id": emitter_id, "batch_seq": seq, "index": index, "scope": emitter.scope._asdict()} | fallback
-        )
-    if batch["kernel_fallbacks"] or batch["masked_errors"] or batch["session_teardowns"]:
-        state.touched.urgent = True
+        cut = min(max(sent, gap.cut_after), gap.cut_before)
+        _fill(state, rules, emitter_id, emitter, gap, seq, account, cut)
+    # What a batch counts must lie within its own stretch: had it been lost, only the windows of that were flawed.
+    if sent > cut:
+        counter.events(batch, latest=cut, instead=cut)
+    else:
+        counter.events(batch, latest=max(arrival + SKEW_US, cut), instead=arrival)
+    fold_sessions(state, rules, emitter_id, emitter, batch, arrival, late=gap is not None)
+    _tell(state, emitter, batch)
     if batch["closing"]:
         emitter.closed = True
+        if emitter.unaccounted is None:
+            state.live.discard(emitter_id)
     if emitter.closed:
-        abandon_sessions(state, emitter_id, emitter, emitter.last_cut, arrival)
-        emitter.open_sessions.clear()
+        leave_sessions(state, emitter_id, emitter, emitter.last_cut, arrival)
     return sum(account[2].values())
 
 
-def _advance(
+def _note(state: PartitionState, offset: int, arrival: int) -> None:
+    state.next_offset = offset + 1
+    state.newest = state.previous = max(state.newest, arrival)
+
+
+def _met(batch: dict[str, Any], arrival: int) -> Emitter:
+    """An emitter of which this is the first batch that is read."""
+    said = batch["emitter"]
+    ahead = batch["sent_at"] > arrival + SKEW_US
+    started = min(said["started_at"], arrival if ahead else batch["sent_at"])
+    return Emitter(Scope(**said["scope"]), started, said["heartbeat_ms"] * 1000, last_cut=started)
+
+
+def _follow(
     state: PartitionState, rules: FoldRules, emitter_id: str, emitter: Emitter, batch: dict[str, Any],
-    account: Account, counter: BatchCounter, arrival: int,
+    account: Account, cut: int,
 ) -> None:  # fmt: skip
     """The emitter's newest batch so far: looks back at the stretch since the last one known."""
     shipped, dropped, events = account
-    seq, after = batch["batch_seq"], emitter.last_seq
-    cut_after = emitter.last_cut
-    sent = batch["sent_at"]
-    # A host whose clock is ahead must not be taken to have accounted for time that has not come yet.
-    cut = max(cut_after, sent if sent <= arrival + SKEW_US else arrival)
+    seq, after, cut_after = batch["batch_seq"], emitter.last_seq, emitter.last_cut
     shipped_before = _less(shipped, events)
     losses = losses_between(emitter.shipped, emitter.dropped, shipped_before, dropped)
     if seq > after + 1:
-        emitter.gaps.append(Gap(after, seq, emitter.shipped, emitter.dropped, shipped_before, dropped, cut_after, cut))
+        _leave_gap(
+            rules, emitter, Gap(after, seq, emitter.shipped, emitter.dropped, shipped_before, dropped, cut_after, cut)
+        )
     if losses:
         cause = stretch_cause(after, seq, losses)
         flag_stretch(state, rules, emitter_id, emitter, after, seq, cut_after, cut, cause, losses)
     emitter.last_seq, emitter.last_cut = seq, cut
     emitter.shipped, emitter.dropped = shipped, dropped
-    counter.witness(cut_after, cut, first=after == 0)
+    emitter.heartbeat_us = batch["emitter"]["heartbeat_ms"] * 1000
 
 
 def _fill(
-    state: PartitionState, rules: FoldRules, emitter_id: str, emitter: Emitter, gap: Gap, batch: dict[str, Any],
-    account: Account,
+    state: PartitionState, rules: FoldRules, emitter_id: str, emitter: Emitter, gap: Gap, seq: int, account: Account,
+    cut: int,
 ) -> None:  # fmt: skip
     """A batch that was missing: what lay on both sides of it is looked at anew."""
     shipped, dropped, events = account
-    seq = batch["batch_seq"]
-    cut = min(max(batch["sent_at"], gap.cut_after), gap.cut_before)
     left = Gap(
         gap.after, seq, gap.shipped_after, gap.dropped_after, _less(shipped, events), dropped, gap.cut_after, cut
     )
@@ -138,7 +154,7 @@ def _fill(
     emitter.gaps.remove(gap)
     for part in (left, right):
         if part.before > part.after + 1:
-            emitter.gaps.append(part)
+            _leave_gap(rules, emitter, part)
         losses = _losses(part)
         if losses:
             cause = stretch_cause(part.after, part.before, losses)
@@ -146,6 +162,32 @@ def _fill(
                 state, rules, emitter_id, emitter, part.after, part.before, part.cut_after, part.cut_before, cause,
                 losses,
             )  # fmt: skip
+
+
+def _leave_gap(rules: FoldRules, emitter: Emitter, gap: Gap) -> None:
+    """Remembers that batches are missing. One gap too many, and the batches of another are given up.
+
+    They are never counted then, and the windows that lack them stay lossy; one that lacks nothing goes first.
+    """
+    emitter.gaps.append(gap)
+    if len(emitter.gaps) > rules.gap_limit:
+        harmless = (known for known in emitter.gaps if not _losses(known))
+        emitter.gaps.remove(next(harmless, min(emitter.gaps, key=lambda known: known.after)))
+
+
+def _tell(state: PartitionState, emitter: Emitter, batch: dict[str, Any]) -> None:
+    """What goes out at once, and each fallback for all other tools."""
+    if not (batch["kernel_fallbacks"] or batch["masked_errors"] or batch["session_teardowns"]):
+        return
+    touched = state.touched
+    touched.urgent = True
+    said = {
+        "emitter_id": batch["emitter"]["emitter_id"],
+        "batch_seq": batch["batch_seq"],
+        "scope": emitter.scope._asdict(),
+    }
+    for index, fallback in enumerate(batch["kernel_fallbacks"]):
+        touched.fallbacks.append(said | {"index": index} | fallback)
 
 
 def _losses(gap: Gap) -> list[dict[str, Any]]:

@@ -4,10 +4,11 @@ Everything that is decoded is checked against the contract here, so that the fol
 record goes anywhere.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from unmask.schemas.codec import decode_any
-from unmask.schemas.codes import QuarantineReason
+from unmask.schemas.codes import Family, QuarantineReason
 from unmask.schemas.errors import DecodeError
 from unmask.schemas.signatures import is_signature
 from unmask.schemas.tokens import all_tokens, is_token
@@ -19,8 +20,11 @@ Batch = dict[str, Any]
 
 _RECORDS = ("event_batch",)
 _LAST_INSTANT = 7_258_118_400_000_000  # the year 2200; anything later is no instant of a running host
+_MOST = 10**15  # no emitter counts further; sums and differences of such numbers fit into every record
+_LONGEST_HEARTBEAT_MS = 86_400_000
 _REMEMBERED = 10_000
 _FALLBACK_IDS = ("entry_point", "run_id", "tenant_id", "conversation_id", "session_id", "operation_id")
+_UNKNOWN_FAMILY = Family.UNKNOWN_FAMILY.value
 _SHAPES = ("primary_shape", "fallback_shape")
 
 
@@ -44,7 +48,8 @@ class Intake:
         self._label(emitter_id)
         for part in emitter["scope"].values():
             self._label(part)
-        _content(batch["batch_seq"] >= 1 and emitter["heartbeat_ms"] >= 1, "batch_seq and heartbeat_ms begin at 1")
+        _content(1 <= batch["batch_seq"] <= _MOST, "batch_seq is out of range")
+        _content(1 <= emitter["heartbeat_ms"] <= _LONGEST_HEARTBEAT_MS, "heartbeat_ms is out of range")
         _instants((batch["sent_at"], emitter["started_at"]))
         self._check_accounts(batch["accounts"])
         for group in batch["route_attempts"]:
@@ -59,18 +64,20 @@ class Intake:
         for teardown in batch["session_teardowns"]:
             _instants((teardown["occurred_at"],))
             self._identifiers((teardown["session_id"],))
-            _content(teardown["operations"] >= 0 and teardown["degraded_operations"] >= 0, "counts are not negative")
-            _content(all(claim["count"] >= 0 for claim in teardown["claims"]), "counts are not negative")
+            _counts((teardown["operations"], teardown["degraded_operations"]))
+            _counts(claim["count"] for claim in teardown["claims"])
 
     @staticmethod
     def _check_accounts(accounts: list[dict[str, Any]]) -> None:
         families = set()
         for account in accounts:
-            families.add(account["family"])
+            family = account["family"]
+            # Families that this reader does not know all have one name.
+            _content(family not in families or family == _UNKNOWN_FAMILY, "a family has two accounts")
+            families.add(family)
             dropped = [entry["count"] for entry in account["dropped"]]
-            _content(all(count >= 0 for count in dropped), "counts are not negative")
+            _counts((account["recorded"], *dropped))
             _content(account["recorded"] >= sum(dropped), "more events dropped than recorded")
-        _content(len(families) == len(accounts), "a family has two accounts")
 
     def _check_attempts(self, group: dict[str, Any]) -> None:
         self._label(group["capability"])
@@ -117,6 +124,12 @@ def _instants(instants: tuple[int, ...]) -> None:
     for instant in instants:
         if not 0 <= instant <= _LAST_INSTANT:
             raise DecodeError(QuarantineReason.INVALID_CONTENT, "an instant is out of range")
+
+
+def _counts(counts: Iterable[int]) -> None:
+    for count in counts:
+        if not 0 <= count <= _MOST:
+            raise DecodeError(QuarantineReason.INVALID_CONTENT, "a count is out of range")
 
 
 def _content(holds: bool, rule: str) -> None:

@@ -1,7 +1,8 @@
 """Outputs: what one transaction publishes of a partition's state, as (topic, partition, key, value) records.
 
-The order matters and is part of the contract: cells and flaws first, marks last, so that whoever has read a mark has
-read everything below it.
+The order matters and is part of the contract. Flaws come first, then counts, then the flaws that these counts heal,
+and marks last: whoever has read a mark has read everything below it, and nobody ever sees a window healed before he
+sees what healed it, not even a reader of uncommitted records.
 """
 
 from collections.abc import Iterator
@@ -21,7 +22,7 @@ __all__ = ["Outputs", "Record"]
 
 _UPSTREAM = Measure.UPSTREAM.value
 _URGENT = frozenset((Measure.KERNEL_FALLBACK.value, Measure.MASKED_ERROR.value, _UPSTREAM))
-_MAX_UNACCOUNTED = 1000
+_MAX_UNACCOUNTED = 200  # in every mark, every second, for every table partition; the newest tell the most
 
 
 class Record(NamedTuple):
@@ -45,8 +46,11 @@ class Outputs:
 
     def records(self, state: PartitionState, touched: Touched, *, mark: bool) -> Iterator[Record]:
         """Everything that a transaction must hold for this partition; with `mark`, also all snapshots that are due."""
-        yield from self._flaws(state, touched)
-        yield from self._snapshots(state, touched, everything=mark)
+        flaws = _last_of_each(touched.flaws)
+        healed = [flaw for flaw in flaws if flaw.losses is None]
+        yield from self._flaws(state, [flaw for flaw in flaws if flaw.losses is not None])
+        yield from self._snapshots(state, touched, everything=mark or bool(healed))
+        yield from self._flaws(state, healed)
         yield from self._sessions(state, touched)
         yield from self._logs(state, touched)
         if mark:
@@ -61,8 +65,8 @@ class Outputs:
             route = self._routes[start, seconds] = partition_for(window_route(start, seconds), self._tables)
         return route
 
-    def _flaws(self, state: PartitionState, touched: Touched) -> Iterator[Record]:
-        for flaw in _last_of_each(touched.flaws):
+    def _flaws(self, state: PartitionState, flaws: list[FlawRecord]) -> Iterator[Record]:
+        for flaw in flaws:
             key = flaw_key(
                 state.partition, flaw.start, flaw.seconds, flaw.scope, flaw.emitter_id, flaw.from_seq, flaw.to_seq,
                 flaw.cause,
@@ -109,11 +113,11 @@ class Outputs:
         return Record(self._topics.tallies.name, route, key.encode(), encode("tally", value))
 
     def _sessions(self, state: PartitionState, touched: Touched) -> Iterator[Record]:
+        for session_id in touched.removed_sessions:
+            yield self._session_record(state, session_id, None)
         for session_id in touched.sessions:
             value = encode("session_tally", _session(state, session_id, state.sessions[session_id]))
             yield self._session_record(state, session_id, value)
-        for session_id in touched.removed_sessions:
-            yield self._session_record(state, session_id, None)
 
     def _session_record(self, state: PartitionState, session_id: str, value: bytes | None) -> Record:
         key = session_key(session_id, state.partition).encode()
@@ -128,11 +132,10 @@ class Outputs:
             yield Record(self._topics.quarantine.name, 0, key, encode("quarantine", entry))
 
     def _marks(self, state: PartitionState) -> Iterator[Record]:
-        owing = [
-            {"emitter_id": name, "scope": e.scope._asdict(), "cause": e.unaccounted, "since": e.unaccounted_from}
-            for name, e in state.emitters.items()
-            if e.unaccounted is not None
-        ]
+        owing = sorted(
+            ((name, emitter) for name in state.live if (emitter := state.emitters[name]).unaccounted is not None),
+            key=lambda item: (-item[1].unaccounted_from, item[0]),
+        )
         value = encode(
             "evidence_mark",
             {
@@ -145,7 +148,10 @@ class Outputs:
                     {"scope": scope._asdict(), "accounted_through": through, "emitters": n}
                     for scope, (through, n) in sorted(scope_marks(state).items())
                 ],
-                "unaccounted": owing[:_MAX_UNACCOUNTED],
+                "unaccounted": [
+                    {"emitter_id": name, "scope": e.scope._asdict(), "cause": e.unaccounted, "since": e.unaccounted_from}
+                    for name, e in owing[:_MAX_UNACCOUNTED]
+                ],
                 "unaccounted_total": len(owing),
             },
         )
@@ -155,19 +161,21 @@ class Outputs:
 
     def _pieces(self, state: PartitionState, touched: Touched) -> Iterator[Record]:
         ledger, partition = self._topics.ledger.name, state.partition
-        for cell_id in touched.cells:
-            yield Record(ledger, partition, *cell_piece(cell_id, state.cells[cell_id]))
+        # The head goes first: whoever finds the transaction unfinished learns from it whose it is.
+        yield Record(ledger, partition, *head_piece(state, self._writer))
+        # What was forgotten and came back at once is there: removals before the rest.
         for cell_id in touched.removed_cells:
             yield Record(ledger, partition, *cell_piece(cell_id, None))
-        for emitter_id in touched.emitters:
-            yield Record(ledger, partition, *emitter_piece(emitter_id, state.emitters.get(emitter_id)))
         for emitter_id in touched.removed_emitters:
             yield Record(ledger, partition, *emitter_piece(emitter_id, None))
-        for session_id in touched.sessions:
-            yield Record(ledger, partition, *session_piece(session_id, state.sessions[session_id]))
         for session_id in touched.removed_sessions:
             yield Record(ledger, partition, *session_piece(session_id, None))
-        yield Record(ledger, partition, *head_piece(state, self._writer))
+        for cell_id in touched.cells:
+            yield Record(ledger, partition, *cell_piece(cell_id, state.cells[cell_id]))
+        for emitter_id in touched.emitters:
+            yield Record(ledger, partition, *emitter_piece(emitter_id, state.emitters[emitter_id]))
+        for session_id in touched.sessions:
+            yield Record(ledger, partition, *session_piece(session_id, state.sessions[session_id]))
 
 
 def _last_of_each(flaws: list[FlawRecord]) -> list[FlawRecord]:
@@ -196,7 +204,8 @@ def _flaw(state: PartitionState, flaw: FlawRecord) -> dict[str, Any]:
 
 
 def _session(state: PartitionState, session_id: str, session: Session) -> dict[str, Any]:
-    reported = {masked for masked, equal in session.proven.items() if equal}
+    proven = {operation for operation, equal in session.proven.items() if equal}
+    unnamed = session.degraded_further + session.anonymous_fallbacks
     return {
         "session_id": session_id,
         "partition": state.partition,
@@ -209,12 +218,12 @@ def _session(state: PartitionState, session_id: str, session: Session) -> dict[s
         "fallbacks": session.fallbacks,
         "masked_errors": session.masked_errors,
         "degraded_operations": sorted(session.degraded),
-        "degraded_operations_total": len(session.degraded) + session.anonymous_fallbacks,
+        "degraded_operations_total": len(session.degraded) + unnamed,
         "masked": session.masked,
         "unreachable": session.unreachable,
         "exhausted": session.exhausted,
         # A degraded operation of which nobody proved that its answer was the primary's is not equivalent.
-        "not_equivalent": len(session.degraded - reported) + session.anonymous_fallbacks,
+        "not_equivalent": len(session.degraded - proven) + unnamed,
         "shape_drifts": session.shape_drifts,
         "teardowns": session.teardowns,
         "evidence": (Evidence.LOSSY if session.flaws else Evidence.COMPLETE).value,

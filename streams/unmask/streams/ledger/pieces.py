@@ -4,13 +4,14 @@ Keys are `h`, `e|emitter`, `c|...` and `s|session`. Values are JSON of the ledge
 The head says how far the pieces go. All pieces of one transaction become visible together or not at all.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import orjson
 
 from unmask.schemas.scope import Scope
 from unmask.schemas.windowing import MICROS
+from unmask.streams.ledger.counting import add_cell
 from unmask.streams.ledger.state import Cell, CellId, Emitter, Gap, PartitionState, Session
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "cell_piece",
     "emitter_piece",
     "head_piece",
+    "read_head",
     "restore",
     "session_piece",
 ]
@@ -40,14 +42,35 @@ class Head:
     read_through: int
     newest: int
     previous: int
+    evicted_through: int
     quarantine_run: int
+    log_id: str
     writer: str
+    """Transactional id."""
+
+
+_FROM_STATE = [field.name for field in fields(Head) if field.name != "writer"]
 
 
 def head_piece(state: PartitionState, writer: str) -> tuple[bytes, bytes]:
     """The head of a state."""
-    head = Head(state.next_offset, state.read_through, state.newest, state.previous, state.quarantine_run, writer)
-    return HEAD, orjson.dumps({"v": _VERSION} | asdict(head))
+    head = {name: getattr(state, name) for name in _FROM_STATE}
+    return HEAD, orjson.dumps({"v": _VERSION, **head, "writer": writer})
+
+
+def read_head(raw: bytes) -> Head:
+    """The head in a piece. Raises LedgerStateUnreadable."""
+    try:
+        value = orjson.loads(raw)
+        version = value.pop("v")
+        if version == _VERSION:
+            return Head(**value)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise LedgerStateUnreadable(f"the head of the ledger's state cannot be read: {error}") from error
+    raise LedgerStateUnreadable(
+        f"the ledger's state is of version {version}, this worker reads {_VERSION}: start a worker at least as new as "
+        "the last one"
+    )
 
 
 def emitter_piece(emitter_id: str, emitter: Emitter | None) -> tuple[bytes, bytes | None]:
@@ -69,7 +92,6 @@ def emitter_piece(emitter_id: str, emitter: Emitter | None) -> tuple[bytes, byte
         emitter.unaccounted,
         emitter.unaccounted_from,
         emitter.unaccounted_until,
-        sorted(emitter.open_sessions),
         emitter.flaws,
     ]
     return key, orjson.dumps(value)
@@ -78,8 +100,7 @@ def emitter_piece(emitter_id: str, emitter: Emitter | None) -> tuple[bytes, byte
 def _emitter(value: list[Any]) -> Emitter:
     scope, *plain = value
     emitter = Emitter(Scope(*scope), *plain)
-    emitter.gaps = [Gap(*gap) for gap in value[8]]
-    emitter.open_sessions = set(value[13])
+    emitter.gaps = [Gap(*gap) for gap in emitter.gaps]  # type: ignore[misc]
     return emitter
 
 
@@ -94,12 +115,8 @@ def cell_piece(key: CellId, cell: Cell | None) -> tuple[bytes, bytes | None]:
     return name, b"[%d,%d]" % (cell.count, cell.published)
 
 
-def _cell_id(name: bytes) -> CellId:
-    parts = name.decode().split("|")
-    return int(parts[2]) * MICROS, int(parts[1]), Scope(*parts[3:8]), parts[8], parts[9], parts[10]
-
-
 _SESSION = tuple(Session.__slots__)
+_SETS = ("open_on", "degraded", "flaws")
 
 
 def session_piece(session_id: str, session: Session | None) -> tuple[bytes, bytes | None]:
@@ -109,15 +126,15 @@ def session_piece(session_id: str, session: Session | None) -> tuple[bytes, byte
         return key, None
     value = {name: getattr(session, name) for name in _SESSION}
     value["scope"] = list(session.scope)
-    value["degraded"] = sorted(session.degraded)
-    value["flaws"] = sorted(session.flaws)
+    for name in _SETS:
+        value[name] = sorted(value[name])
     return key, orjson.dumps(value)
 
 
 def _session(value: dict[str, Any]) -> Session:
     value["scope"] = Scope(*value["scope"])
-    value["degraded"] = set(value["degraded"])
-    value["flaws"] = set(value["flaws"])
+    for name in _SETS:
+        value[name] = set(value[name])
     return Session(**value)
 
 
@@ -127,28 +144,47 @@ def restore(partition: int, pieces: dict[bytes, bytes]) -> tuple[PartitionState,
     Raises LedgerStateUnreadable.
     """
     state = PartitionState(partition)
-    head: Head | None = None
-    scopes: dict[Scope, Scope] = {}
+    raw = pieces.get(HEAD)
+    head = None if raw is None else read_head(raw)
     try:
+        _restore_cells(state, pieces)
         for name, raw in pieces.items():
-            kind, value = name[:2], orjson.loads(raw)
-            if name == HEAD:
-                if value.pop("v") != _VERSION:
-                    raise LedgerStateUnreadable("the head of the ledger's state is of another version")
-                head = Head(**value)
-            elif kind == b"e|":
-                state.emitters[name[2:].decode()] = _emitter(value)
-            elif kind == b"c|":
-                start, seconds, scope, *rest = _cell_id(name)
-                key = (start, seconds, scopes.setdefault(scope, scope), *rest)
-                cell = state.cells[key] = Cell(*value)  # type: ignore[index]
-                if cell.count != cell.published:
-                    state.unpublished.add(key)  # type: ignore[arg-type]
-            elif kind == b"s|":
-                state.sessions[name[2:].decode()] = _session(value)
+            if name.startswith(b"e|"):
+                state.emitters[name[2:].decode()] = _emitter(orjson.loads(raw))
+            elif name.startswith(b"s|"):
+                state.sessions[name[2:].decode()] = _session(orjson.loads(raw))
     except (ValueError, TypeError, KeyError, IndexError) as error:
         raise LedgerStateUnreadable(f"a piece of partition {partition}'s state cannot be read: {error}") from error
+    _index(state)
     if head is not None:
-        state.next_offset, state.read_through = head.next_offset, head.read_through
-        state.newest, state.previous, state.quarantine_run = head.newest, head.previous, head.quarantine_run
+        for field_name in _FROM_STATE:
+            setattr(state, field_name, getattr(head, field_name))
     return state, head
+
+
+def _restore_cells(state: PartitionState, pieces: dict[bytes, bytes]) -> None:
+    scopes: dict[Scope, Scope] = {}
+    for name, raw in pieces.items():
+        if not name.startswith(b"c|"):
+            continue
+        parts = name.decode().split("|")
+        scope = Scope(*parts[3:8])
+        # Equal scopes are one object, as in a state that was folded: there are many cells.
+        key: CellId = (
+            int(parts[2]) * MICROS, int(parts[1]), scopes.setdefault(scope, scope), parts[8], parts[9], parts[10],
+        )  # fmt: skip
+        cell = add_cell(state, key, Cell(*orjson.loads(raw)))
+        if cell.count != cell.published:
+            state.unpublished.add(key)
+
+
+def _index(state: PartitionState) -> None:
+    for name, emitter in state.emitters.items():
+        if not emitter.closed or emitter.unaccounted is not None:
+            state.live.add(name)
+    for session_id, session in sorted(state.sessions.items(), key=lambda item: item[1].last_seen_at):
+        for name in session.emitters:
+            if (known := state.emitters.get(name)) is not None:
+                known.sessions.add(session_id)
+                if name in session.open_on:
+                    known.open_sessions[session_id] = None

@@ -1,123 +1,217 @@
-"""Sessions: what a batch says of them, into what this partition knows of each."""
+"""Sessions: what a batch says of them, into what this partition knows of each.
+
+A session is open on every emitter that named it until a teardown ends it. An emitter that closes, falls silent or has
+too many open leaves its sessions abandoned, unless another emitter still has them open.
+"""
 
 from typing import Any
 
-from unmask.schemas.codes import Equivalence, UpstreamClass
+from unmask.schemas.codes import Equivalence, FlawCause, UpstreamClass
 from unmask.schemas.signatures import classify_signature, is_unreachable
+from unmask.streams.ledger.flaws import flag_touched_session, vouch_for_session
 from unmask.streams.ledger.rules import FoldRules
 from unmask.streams.ledger.state import Emitter, PartitionState, Session
 
-__all__ = ["abandon_sessions", "fold_sessions"]
+__all__ = ["MAX_DEGRADED", "abandon_sessions", "fold_sessions", "forget_session", "leave_sessions", "revive_sessions"]
 
+MAX_DEGRADED = 1024
+"""Degraded operations that are known by name; of further ones only the number is."""
 _MAX_MASKED = 64
-_MAX_DEGRADED = 1024
 _MAX_TEARDOWNS = 8
+_SILENT = FlawCause.SILENT.value
 _EXHAUSTED = {UpstreamClass.RATE_LIMITED, UpstreamClass.QUOTA}
 
 
-def fold_sessions(
-    state: PartitionState, rules: FoldRules, emitter_id: str, emitter: Emitter, batch: dict[str, Any], arrival: int
-) -> None:
-    """Folds a batch's openings, masked errors, fallbacks and teardowns into the sessions that they name."""
-    for opening in batch["session_openings"]:
-        session = _touch(state, rules, emitter_id, emitter, opening, arrival)
+class _Naming:
+    """One batch naming sessions."""
+
+    __slots__ = ("_counted_further", "_emitter", "_emitter_id", "_late", "_rules", "_state", "arrival")
+
+    def __init__(
+        self, state: PartitionState, rules: FoldRules, emitter_id: str, emitter: Emitter, arrival: int, *, late: bool
+    ) -> None:
+        self._state = state
+        self._rules = rules
+        self._emitter_id = emitter_id
+        self._emitter = emitter
+        self.arrival = arrival
+        # A batch that fills a gap: what it opens may have ended, and been forgotten, long ago.
+        self._late = late
+        # An operation tells of itself as a masked error and as a fallback, mostly in one batch.
+        self._counted_further: set[tuple[str, str]] = set()
+
+    def open(self, opening: dict[str, Any]) -> None:
+        """A session begins on this emitter, or is taken up again."""
+        session_id, at = opening["session_id"], opening["occurred_at"]
+        session = self._named(session_id, at, opens=True)
         if session is None:
-            continue
-        at = opening["occurred_at"]
+            return
         session.opened_at = at if session.opened_at is None else min(session.opened_at, at)
         session.predecessor = opening["predecessor_session_id"] or session.predecessor
-        if not session.teardowns:
-            # Opened again, here or on another emitter: whatever was abandoned is taken up.
+        if not session.teardowns or at > max(teardown["occurred_at"] for teardown in session.teardowns):
             session.abandoned_at = session.ended_arrival = None
-            emitter.open_sessions.add(opening["session_id"])
+            self._keep_open(session_id, session)
+
+    def mask(self, masked: dict[str, Any]) -> None:
+        """An error of one of its operations was masked."""
+        session_id, operation = masked["session_id"], masked["operation_id"]
+        session = self._named(session_id, masked["occurred_at"])
+        if session is None:
+            return
+        signature = masked["masked_upstream_signature"]
+        session.masked_errors += 1
+        if self._degrade(session_id, session, operation):
+            equal = masked["equivalence"] == Equivalence.BIT_FOR_BIT.value
+            session.proven[operation] = session.proven.get(operation, True) and equal
+        session.unreachable += is_unreachable(signature)
+        session.exhausted += classify_signature(signature) in _EXHAUSTED
+        primary, fallback = masked["primary_shape"], masked["fallback_shape"]
+        session.shape_drifts += primary is not None and fallback is not None and primary != fallback
+        if len(session.masked) < _MAX_MASKED:
+            session.masked.append({name: value for name, value in masked.items() if name != "session_id"})
+
+    def fall_back(self, fallback: dict[str, Any]) -> None:
+        """One of its operations fell back."""
+        session_id, operation = fallback["session_id"], fallback["operation_id"]
+        session = self._named(session_id, fallback["occurred_at"])
+        if session is None:
+            return
+        session.fallbacks += 1
+        if operation is None:
+            session.anonymous_fallbacks += 1
+        else:
+            self._degrade(session_id, session, operation)
+
+    def tear_down(self, teardown: dict[str, Any]) -> None:
+        """It ended."""
+        session_id = teardown["session_id"]
+        session = self._named(session_id, teardown["occurred_at"])
+        if session is None:
+            return
+        said = {name: value for name, value in teardown.items() if name != "session_id"}
+        claim = said | {"emitter_id": self._emitter_id}
+        if claim not in session.teardowns:
+            session.teardowns = sorted([*session.teardowns, claim], key=lambda t: t["occurred_at"])[-_MAX_TEARDOWNS:]
+        session.abandoned_at = None
+        session.ended_arrival = self.arrival
+        for name in session.open_on:
+            if (emitter := self._state.emitters.get(name)) is not None:
+                emitter.open_sessions.pop(session_id, None)
+        session.open_on.clear()
+        vouch_for_session(self._emitter_id, session)
+
+    def _named(self, session_id: str, at: int, *, opens: bool = False) -> Session | None:
+        """The session, new if need be. None for one that may have been forgotten: its verdict stands."""
+        state, emitter, emitter_id = self._state, self._emitter, self._emitter_id
+        session = state.sessions.get(session_id)
+        if session is None:
+            # One that begins here was never known, unless this is a batch that was long overdue.
+            if at + self._rules.session_horizon_us < state.newest and (self._late or not opens):
+                return None
+            session = state.sessions[session_id] = Session(emitter.scope)
+        if session_id not in emitter.sessions:
+            emitter.sessions.add(session_id)
+            if emitter_id not in session.emitters:
+                session.emitters.append(emitter_id)
+            known_since = at if opens and session.opened_at is None else session.opened_at or 0
+            flag_touched_session(emitter_id, emitter, session, known_since, at)
+        if session.abandoned_at is not None and at > session.abandoned_at:
+            # It lives after all; its end is still to come.
+            session.abandoned_at = session.ended_arrival = None
+        if not session.teardowns and session.abandoned_at is None:
+            self._keep_open(session_id, session)
+        session.last_seen_at = max(session.last_seen_at, at)
+        state.touched.sessions.add(session_id)
+        return session
+
+    def _keep_open(self, session_id: str, session: Session) -> None:
+        emitter = self._emitter
+        if session_id in emitter.open_sessions:
+            return
+        session.open_on.add(self._emitter_id)
+        emitter.open_sessions[session_id] = None
+        if len(emitter.open_sessions) > self._rules.open_session_limit:
+            oldest = next(iter(emitter.open_sessions))
+            _leave(self._state, oldest, self._emitter_id, emitter)
+            _abandon(self._state, oldest, self._emitter_id, self._state.sessions[oldest].last_seen_at, self.arrival)
+
+    def _degrade(self, session_id: str, session: Session, operation: str) -> bool:
+        """Counts the operation as degraded, once. Returns whether it is known by its name."""
+        if operation in session.degraded:
+            return True
+        if len(session.degraded) < MAX_DEGRADED:
+            session.degraded.add(operation)
+            return True
+        if (session_id, operation) not in self._counted_further:
+            self._counted_further.add((session_id, operation))
+            session.degraded_further += 1
+        return False
+
+
+def fold_sessions(
+    state: PartitionState, rules: FoldRules, emitter_id: str, emitter: Emitter, batch: dict[str, Any], arrival: int,
+    *, late: bool,
+) -> None:  # fmt: skip
+    """Folds a batch's openings, masked errors, fallbacks and teardowns into the sessions that they name."""
+    naming = _Naming(state, rules, emitter_id, emitter, arrival, late=late)
+    for opening in batch["session_openings"]:
+        naming.open(opening)
     for masked in batch["masked_errors"]:
-        session = _touch(state, rules, emitter_id, emitter, masked, arrival)
-        if session is not None:
-            _mask(session, masked)
+        naming.mask(masked)
     for fallback in batch["kernel_fallbacks"]:
         if fallback["session_id"] is not None:
-            session = _touch(state, rules, emitter_id, emitter, fallback, arrival)
-            if session is not None:
-                _fall_back(session, fallback["operation_id"])
+            naming.fall_back(fallback)
     for teardown in batch["session_teardowns"]:
-        session = _touch(state, rules, emitter_id, emitter, teardown, arrival)
-        if session is not None:
-            _tear_down(session, emitter_id, teardown, arrival)
-            for other in session.emitters:
-                known = state.emitters.get(other)
-                if known is not None and teardown["session_id"] in known.open_sessions:
-                    known.open_sessions.discard(teardown["session_id"])
-                    state.touched.emitters.add(other)
+        naming.tear_down(teardown)
 
 
 def abandon_sessions(state: PartitionState, emitter_id: str, emitter: Emitter, at: int, arrival: int) -> None:
-    """The emitter closed or fell silent: its open sessions are abandoned, unless another emitter has them open."""
-    for session_id in sorted(emitter.open_sessions):
-        session = state.sessions.get(session_id)
-        if session is None or session.teardowns or session.abandoned_at is not None:
-            continue
-        others = (state.emitters.get(name) for name in session.emitters if name != emitter_id)
-        if any(
-            o is not None and not o.closed and o.unaccounted is None and session_id in o.open_sessions for o in others
-        ):
-            continue
-        session.abandoned_at, session.ended_arrival = at, arrival
-        state.touched.sessions.add(session_id)
-        state.touched.urgent = True
+    """The emitter fell silent: its open sessions are abandoned, unless another emitter has them open."""
+    for session_id in emitter.open_sessions:
+        _abandon(state, session_id, emitter_id, at, arrival)
 
 
-def _touch(
-    state: PartitionState, rules: FoldRules, emitter_id: str, emitter: Emitter, event: dict[str, Any], arrival: int
-) -> Session | None:
-    """The event's session, new if need be. None for a session that has been forgotten: its verdict stands."""
-    session_id, at = event["session_id"], event["occurred_at"]
-    session = state.sessions.get(session_id)
-    if session is None:
-        if at + rules.session_horizon_us < state.newest:
-            return None
-        session = state.sessions[session_id] = Session(emitter.scope)
-    if emitter_id not in session.emitters:
-        session.emitters.append(emitter_id)
-        opened = at if session.opened_at is None and event.keys() >= {"predecessor_session_id"} else session.opened_at
-        # Stretches that were lossy before this session was first seen may have held its opening.
-        for stretch, (cut_after, cut_before) in emitter.flaws.items():
-            if (opened or 0) <= cut_before and cut_after <= at:
-                session.flaws.add(f"{emitter_id}/{stretch}")
-    if session.abandoned_at is not None and not session.teardowns and at > session.abandoned_at:
-        # It lives after all; its end is still to come.
-        session.abandoned_at = session.ended_arrival = None
-        emitter.open_sessions.add(session_id)
-    session.last_seen_at = max(session.last_seen_at, at)
+def leave_sessions(state: PartitionState, emitter_id: str, emitter: Emitter, at: int, arrival: int) -> None:
+    """The emitter closed: as abandon_sessions, and it will never say more of them."""
+    for session_id in list(emitter.open_sessions):
+        _leave(state, session_id, emitter_id, emitter)
+        _abandon(state, session_id, emitter_id, at, arrival)
+
+
+def revive_sessions(state: PartitionState, emitter: Emitter) -> None:
+    """The emitter was silent and sends again: what was abandoned for its silence goes on."""
+    for session_id in emitter.open_sessions:
+        session = state.sessions[session_id]
+        if session.abandoned_at is not None:
+            session.abandoned_at = session.ended_arrival = None
+            state.touched.sessions.add(session_id)
+
+
+def forget_session(state: PartitionState, session_id: str) -> None:
+    """Removes a session that ended long ago."""
+    session = state.sessions.pop(session_id)
+    for name in session.emitters:
+        if (emitter := state.emitters.get(name)) is not None:
+            emitter.sessions.discard(session_id)
+            emitter.open_sessions.pop(session_id, None)
+    state.touched.sessions.discard(session_id)
+    state.touched.removed_sessions.append(session_id)
+
+
+def _leave(state: PartitionState, session_id: str, emitter_id: str, emitter: Emitter) -> None:
+    emitter.open_sessions.pop(session_id, None)
+    state.sessions[session_id].open_on.discard(emitter_id)
     state.touched.sessions.add(session_id)
-    return session
 
 
-def _mask(session: Session, masked: dict[str, Any]) -> None:
-    operation, signature = masked["operation_id"], masked["masked_upstream_signature"]
-    equal = masked["equivalence"] == Equivalence.BIT_FOR_BIT.value
-    session.masked_errors += 1
-    if len(session.degraded) < _MAX_DEGRADED:
-        session.degraded.add(operation)
-    session.proven[operation] = session.proven.get(operation, True) and equal
-    session.unreachable += is_unreachable(signature)
-    session.exhausted += classify_signature(signature) in _EXHAUSTED
-    primary, fallback = masked["primary_shape"], masked["fallback_shape"]
-    session.shape_drifts += primary is not None and fallback is not None and primary != fallback
-    if len(session.masked) < _MAX_MASKED:
-        session.masked.append({name: value for name, value in masked.items() if name != "session_id"})
-
-
-def _fall_back(session: Session, operation: str | None) -> None:
-    session.fallbacks += 1
-    if operation is None:
-        session.anonymous_fallbacks += 1
-    elif len(session.degraded) < _MAX_DEGRADED:
-        session.degraded.add(operation)
-
-
-def _tear_down(session: Session, emitter_id: str, teardown: dict[str, Any], arrival: int) -> None:
-    claim = {name: value for name, value in teardown.items() if name != "session_id"} | {"emitter_id": emitter_id}
-    if claim not in session.teardowns:
-        session.teardowns = sorted([*session.teardowns, claim], key=lambda t: t["occurred_at"])[-_MAX_TEARDOWNS:]
-    session.abandoned_at = None
-    session.ended_arrival = arrival
+def _abandon(state: PartitionState, session_id: str, emitter_id: str, at: int, arrival: int) -> None:
+    session = state.sessions[session_id]
+    if session.abandoned_at is not None:
+        return
+    for name in session.open_on:
+        other = state.emitters.get(name)
+        if name != emitter_id and other is not None and other.unaccounted != _SILENT:
+            return
+    session.abandoned_at, session.ended_arrival = at, arrival
+    state.touched.sessions.add(session_id)
+    state.touched.urgent = True

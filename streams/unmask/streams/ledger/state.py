@@ -64,9 +64,12 @@ class Emitter:
     """FlawCause silent or behind, with the interval that is flawed by it."""
     unaccounted_from: int = 0
     unaccounted_until: int = 0
-    open_sessions: set[str] = field(default_factory=set)
     flaws: dict[str, list[int]] = field(default_factory=dict)
     """Stretches that may lack session events: `from-to` -> [cut before, cut after]."""
+    sessions: set[str] = field(default_factory=set)
+    """Sessions that name it. An index over the sessions, not kept in its own piece; so is the next."""
+    open_sessions: dict[str, None] = field(default_factory=dict)
+    """Sessions that are open on it, the one opened first in front."""
 
 
 @dataclass(slots=True)
@@ -75,6 +78,8 @@ class Session:
 
     scope: Scope
     emitters: list[str] = field(default_factory=list)
+    open_on: set[str] = field(default_factory=set)
+    """Emitters from which events or the end of it are still to come."""
     opened_at: int | None = None
     last_seen_at: int = 0
     predecessor: str | None = None
@@ -84,6 +89,8 @@ class Session:
     anonymous_fallbacks: int = 0
     """Fallbacks that name no operation: each is an operation of its own."""
     masked: list[dict[str, Any]] = field(default_factory=list)
+    degraded_further: int = 0
+    """Degraded operations that no longer found room among those."""
     proven: dict[str, bool] = field(default_factory=dict)
     """Per degraded operation: whether all its masked errors were bit-for-bit equivalent."""
     unreachable: int = 0
@@ -141,11 +148,19 @@ class PartitionState:
     """Newest broker time of a record. Decides what is late, so that a replay decides the same."""
     previous: int = 0
     """Broker time of the record before next_offset."""
+    evicted_through: int = 0
+    """Broker time up to which cells were evicted. No cell of a window that was evicted may ever come back."""
+    log_id: str = ""
+    """The broker's id of the topic that was read; one that was made anew under the old name has another."""
     quarantine_run: int = 0
     """Records in a row, up to the last, that could not be read."""
     emitters: dict[str, Emitter] = field(default_factory=dict)
     cells: dict[CellId, Cell] = field(default_factory=dict)
     sessions: dict[str, Session] = field(default_factory=dict)
+    live: set[str] = field(default_factory=set)
+    """Emitters that are not closed, or still flawed. An index, as is the next."""
+    windows: dict[tuple[int, int], set[CellId]] = field(default_factory=dict)
+    """Cells by window start and window seconds."""
     touched: Touched = field(default_factory=Touched)
     unpublished: set[CellId] = field(default_factory=set)
     """Cells whose count is newer than their last snapshot."""

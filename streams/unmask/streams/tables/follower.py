@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from unmask.schemas.kafka import consumer_config
 
@@ -14,6 +14,7 @@ __all__ = ["Followed", "TopicFollower"]
 
 _BATCH = 1000
 _POLL_S = 0.2
+_QUESTION_S = 30.0
 _logger = logging.getLogger(__name__)
 
 
@@ -63,10 +64,13 @@ class TopicFollower:
             _logger.exception("the %s follower ended", self._name)
 
     def _follow(self) -> None:
-        consumer = Consumer(consumer_config(f"unmask-{self._name}", self._bootstrap, enable_partition_eof=True))
+        consumer = Consumer(
+            consumer_config(f"unmask-{self._name}", self._bootstrap, enable_partition_eof=True, fetch_wait_max_ms=100)
+        )
         try:
-            behind = {(one.topic, one.partition) for one in self._followed}
-            consumer.assign([_start(consumer, one) for one in self._followed])
+            spans = [_span(consumer, one) for one in self._followed]
+            behind = {(start.topic, start.partition) for start, end in spans if start.offset < end}
+            consumer.assign([start for start, _ in spans])
             while not self._stopping.is_set():
                 messages = consumer.consume(_BATCH, _POLL_S)
                 data = [message for message in messages if message.error() is None]
@@ -86,8 +90,12 @@ class TopicFollower:
             consumer.close()
 
 
-def _start(consumer: Consumer, followed: Followed) -> TopicPartition:
-    if followed.since_ms is None:
-        return TopicPartition(followed.topic, followed.partition, OFFSET_BEGINNING)
-    asked = TopicPartition(followed.topic, followed.partition, followed.since_ms)
-    return consumer.offsets_for_times([asked], timeout=30.0)[0]
+def _span(consumer: Consumer, followed: Followed) -> tuple[TopicPartition, int]:
+    """Where to begin, and the end as it is now."""
+    place = TopicPartition(followed.topic, followed.partition)
+    start, end = consumer.get_watermark_offsets(place, timeout=_QUESTION_S)
+    if followed.since_ms is not None and start < end:
+        asked = TopicPartition(followed.topic, followed.partition, followed.since_ms)
+        found = consumer.offsets_for_times([asked], timeout=_QUESTION_S)[0].offset
+        start = end if found < 0 else max(start, found)
+    return TopicPartition(followed.topic, followed.partition, start), end

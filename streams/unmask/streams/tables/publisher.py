@@ -31,9 +31,7 @@ class Publisher:
         self.published: Counter[Source] = Counter()
         self._names = topic_names(topics)
         self._lost: OutputLost | None = None
-        self._producer = Producer(
-            producer_config(bootstrap, linger_ms=5, compression_type="lz4", message_timeout_ms=int(_PATIENCE_S * 1000))
-        )
+        self._producer = Producer(producer_config(bootstrap, linger_ms=5, message_timeout_ms=int(_PATIENCE_S * 1000)))
 
     def send(self, output: Output, partition: int) -> None:
         """Queues a record. Raises OutputLost where an earlier one was not acknowledged."""

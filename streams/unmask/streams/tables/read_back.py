@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from unmask.schemas.kafka import consumer_config
 from unmask.schemas.topics import Topics
@@ -22,6 +22,7 @@ OUTPUTS = (Source.WINDOWS, Source.VERDICTS, Source.ALERTS)
 INPUTS = (Source.TALLIES, Source.SESSIONS)
 _BATCH = 1000
 _POLL_S = 0.2
+_QUESTION_S = 30.0
 
 
 def topic_names(topics: Topics) -> dict[Source, str]:
@@ -54,13 +55,21 @@ class ReadBack:
         Outputs come first: what stands on them rests on inputs that are then read further than its writer had read.
         Raises ReadBackTimeout.
         """
-        consumer = Consumer(consumer_config("unmask-read-back", self._bootstrap, enable_partition_eof=True))
+        consumer = Consumer(
+            # A broker that holds an empty answer back for its usual 500 ms would make many empty partitions slow.
+            consumer_config("unmask-read-back", self._bootstrap, enable_partition_eof=True, fetch_wait_max_ms=20)
+        )
         ends: dict[tuple[str, int], int] = {}
         try:
             for phase in (OUTPUTS, INPUTS):
-                wanted = [
-                    self._start(consumer, source, partition) for source in phase for partition in partitions.values()
-                ]
+                wanted = []
+                for source in phase:
+                    for partition in partitions.values():
+                        start, end = self._span(consumer, source, partition)
+                        if start.offset < end:
+                            wanted.append(start)
+                        else:
+                            ends[start.topic, start.partition] = end
                 if not self._drain(consumer, wanted, partitions, cancelled, ends):
                     return None
         finally:
@@ -69,15 +78,17 @@ class ReadBack:
             partition.read_back_done()
         return ends
 
-    def _start(self, consumer: Consumer, source: Source, partition: TablePartition) -> TopicPartition:
-        name, number, position = self._names[source], partition.partition, partition.position(source)
-        if position:
-            return TopicPartition(name, number, position)
-        if source is Source.WINDOWS:
+    def _span(self, consumer: Consumer, source: Source, partition: TablePartition) -> tuple[TopicPartition, int]:
+        """Where to begin, as an offset that needs no further question, and the end as it is now."""
+        name, number = self._names[source], partition.partition
+        low, high = consumer.get_watermark_offsets(TopicPartition(name, number), timeout=_QUESTION_S)
+        start = max(low, partition.position(source))
+        if source is Source.WINDOWS and start < high:
             # Windows that are still kept were published after they began; older records are nobody's concern here.
             asked = TopicPartition(name, number, self._windows_since_ms)
-            return consumer.offsets_for_times([asked], timeout=30.0)[0]
-        return TopicPartition(name, number, OFFSET_BEGINNING)
+            found = consumer.offsets_for_times([asked], timeout=_QUESTION_S)[0].offset
+            start = high if found < 0 else max(start, found)
+        return TopicPartition(name, number, start), high
 
     def _drain(
         self,

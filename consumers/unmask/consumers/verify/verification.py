@@ -1,0 +1,207 @@
+"""The shell of `unmask verify`: reads the log from its beginning and what stands on the output topics, and compares.
+
+Every pass reads, in this order, how far the stream says that it has read, the log to its end, and what stands. Passes
+repeat until all agrees, or what disagrees has had its time to heal. The log is read from its beginning whatever the
+range: an emitter's account of the range rests on its batches before it, and only the whole log tells which those are.
+"""
+
+import time
+from dataclasses import dataclass, field
+
+from unmask.consumers.report.time_range import parse_instant
+from unmask.consumers.topic_reader import Row
+from unmask.consumers.unreadable import TopicRewound
+from unmask.consumers.verify.broker_time import BrokerTime
+from unmask.consumers.verify.compare import Range, compare_verdicts, compare_windows
+from unmask.consumers.verify.evidence import AsOf, sure_from
+from unmask.consumers.verify.mark_check import MarkCheck
+from unmask.consumers.verify.obstacles import obstacles
+from unmask.consumers.verify.outcome import Examined, Mismatch, Outcome
+from unmask.consumers.verify.published import Admissions, Marks, PublishedTopic
+from unmask.consumers.verify.readers import Progress, Readers
+from unmask.consumers.verify.recount import PartitionFacts, Recount
+from unmask.consumers.verify.rules import RecountRules
+from unmask.consumers.verify.settling import Settling
+from unmask.consumers.verify.strict import StrictReader
+from unmask.schemas.framing import framing_from_environment
+from unmask.schemas.topic_admin import verify_topics
+from unmask.schemas.topic_problems import ProblemKind
+from unmask.schemas.topics import Topics
+from unmask.schemas.windowing import MICROS
+
+__all__ = ["LogNotStamped", "Request", "verify"]
+
+_PAUSE_SECONDS = 0.5
+_ATTEMPTS = 3
+
+
+class LogNotStamped(Exception):
+    """The log's records do not carry the broker's time, without which nothing can be proven; the text has the fix."""
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What to verify."""
+
+    topics: Topics
+    bootstrap: str | None = None
+    since: str | None = None
+    """ISO 8601 with a zone, or a span back from the broker's time; None: all that the log still has."""
+    until: str | None = None
+    rules: RecountRules = field(default_factory=RecountRules)
+    settle: float = 15.0
+    """Seconds that published state may take to catch up with the log."""
+    timeout: float = 30.0
+    """Seconds that the broker may take for an answer."""
+    strict: bool = False
+    """Whether anything in the range that could not be checked makes the whole not checked."""
+
+
+def _silently(_topic: str, _left: int) -> None:
+    """Nobody wants to know."""
+
+
+def verify(request: Request, progress: Progress = _silently) -> Outcome:
+    """Recounts the range and compares.
+
+    Raises a TopicUnreadable that names the cause, LogNotStamped, RangeError, NoBroker, BrokerUnreachable, DecodeError
+    where a mark cannot be read, RegistryUnavailable, RegistryClientMissing.
+    """
+    names = (request.topics.events.name, request.topics.ledger.name)
+    for problem in verify_topics(request.bootstrap, request.topics, timeout=request.timeout):
+        if problem.topic in names and problem.kind is ProblemKind.TIMESTAMP_TYPE:
+            raise LogNotStamped(f"{problem.topic}: {problem.what}. Fix: {problem.fix}")
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            with Readers(request.bootstrap, request.timeout, progress) as readers:
+                return _Verification(request, readers).run()
+        except TopicRewound:
+            # The log's oldest segment went while it was read.
+            time.sleep(_PAUSE_SECONDS)
+    with Readers(request.bootstrap, request.timeout, progress) as readers:
+        return _Verification(request, readers).run()
+
+
+class _Verification:
+    """What was read so far, pass after pass."""
+
+    def __init__(self, request: Request, readers: Readers) -> None:
+        framing = framing_from_environment()
+        topics = self._topics = request.topics
+        self._request = request
+        self._readers = readers
+        self._clock = BrokerTime([readers.source(topics.events), readers.source(topics.ledger)])
+        self._broker_time = 0
+        self._within = Range()
+        self._marks = Marks(framing)
+        self._mark_check = MarkCheck()
+        self._settling = Settling(min(5.0, request.settle / 2))
+        self._strict_reader = StrictReader(framing)
+        self._recount: Recount | None = None
+        self._windows = PublishedTopic("window", framing, self._wants_window)
+        self._verdicts = PublishedTopic("verdict", framing, self._wants_verdict)
+        self._admissions = Admissions(framing)
+
+    def run(self) -> Outcome:
+        """Passes until all agrees, or the time to settle is over."""
+        deadline = time.monotonic() + self._request.settle
+        while True:
+            missing = self._look_at_marks()
+            over = time.monotonic() >= deadline
+            if missing and not over:
+                time.sleep(_PAUSE_SECONDS)
+                continue
+            recount = self._read_log()
+            as_of = self._as_of()
+            examined = self._compare(recount, as_of)
+            told = {partition: mark.offset for partition, mark in self._marks.known.items()}
+            read = {p: facts.start if facts.next is None else facts.next for p, facts in recount.partitions.items()}
+            certain, open_still = self._settling.note(examined.mismatches, read, told, time.monotonic())
+            if over or not open_still:
+                return self._outcome(recount, as_of, examined, certain, open_still)
+            time.sleep(_PAUSE_SECONDS)
+
+    def _look_at_marks(self) -> list[int]:
+        # One partition of the tallies is enough: every one has the marks of all source partitions.
+        self._readers.read(self._topics.tallies, self._marks.take, 0)
+        self._broker_time = self._clock.now(self._request.timeout)
+        return self._marks.missing(range(self._readers.partitions(self._topics.events)))
+
+    def _read_log(self) -> Recount:
+        recount = self._recount
+        if recount is None:
+            starts = self._readers.reader(self._topics.events).positions
+            grace = {partition: mark.grace for partition, mark in self._marks.known.items()}
+            partitions = {partition: PartitionFacts(start) for partition, start in starts.items()}
+            recount = self._recount = Recount(self._strict_reader, self._request.rules, grace, partitions)
+            self._within = self._range()
+        counted = recount
+
+        def take(row: Row) -> None:
+            arrival = row.timestamp_ms * 1000
+            counted.take(row.partition, row.offset, arrival, row.key, row.value)
+            self._mark_check.record(row.partition, row.offset, arrival)
+
+        self._readers.read(self._topics.events, take)
+        return recount
+
+    def _range(self) -> Range:
+        since, until, now = self._request.since, self._request.until, self._broker_time
+        return Range(
+            None if since is None else parse_instant(since, now), None if until is None else parse_instant(until, now)
+        )
+
+    def _as_of(self) -> AsOf:
+        known = self._marks.known
+        return AsOf(
+            {partition: mark.read_through for partition, mark in known.items() if mark.read_through > 0},
+            {partition: mark.grace for partition, mark in known.items()},
+        )
+
+    def _compare(self, recount: Recount, as_of: AsOf) -> Examined:
+        topics, readers, examined = self._topics, self._readers, Examined()
+        readers.read(topics.windows, self._windows.take)
+        readers.read(topics.verdicts, self._verdicts.take)
+        readers.read(topics.admissions, self._admissions.take)
+        compare_windows(examined, recount, as_of, self._windows, readers.partitions(topics.windows), self._within)
+        compare_verdicts(
+            examined, recount, as_of, self._verdicts, self._admissions, readers.partitions(topics.verdicts),
+            self._within,
+        )  # fmt: skip
+        return examined
+
+    def _oldest(self) -> int:
+        """What is older than this, the log no longer tells of; -1 where it has its beginning on every partition."""
+        recount = self._recount
+        return -1 if recount is None else max((sure_from(recount, p) for p in recount.partitions), default=-1)
+
+    def _wants_window(self, key: str, _published_ms: int) -> bool:
+        seconds, _, rest = key.partition("|")
+        start = rest.partition("|")[0]
+        if not (seconds.isdecimal() and start.isdecimal() and int(seconds) in self._request.rules.window_seconds):
+            return False
+        return seconds == "0" or (int(start) + int(seconds)) * MICROS > self._oldest()
+
+    def _wants_verdict(self, _key: str, published_ms: int) -> bool:
+        return published_ms * 1000 > self._oldest()
+
+    def _outcome(
+        self, recount: Recount, as_of: AsOf, examined: Examined, certain: list[Mismatch], open_still: list[Mismatch]
+    ) -> Outcome:
+        differences = [difference for mismatch in certain for difference in mismatch.differences()]
+        differences += self._mark_check.lies(self._marks.known, self._broker_time)
+        totals = {name: getattr(recount.totals, name) for name in recount.totals.__slots__}
+        totals |= {"partitions": len(recount.partitions), "emitters": len(recount.chains)}
+        heads = [facts.head for facts in recount.partitions.values() if facts.next is not None]
+        return Outcome(
+            differences=tuple(differences),
+            examined=examined,
+            obstacles=tuple(obstacles(recount, as_of, self._marks.known, self._broker_time, open_still)),
+            totals=totals | {"sessions": len(recount.sessions)},
+            since=self._within.since,
+            until=self._within.until,
+            log_from=min(heads, default=0),
+            broker_time=self._broker_time,
+            read_through=min((as_of.through.get(p, 0) for p in recount.partitions), default=0),
+            strict=self._request.strict,
+        )

@@ -1,0 +1,82 @@
+"""The reading commands where nothing can be read: one message, no traceback, and an exit code that says so."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from unmask.consumers.cli._commands import app
+from unmask.consumers.gate import EXIT_CODES, AdmissionAnswer
+
+RUN = CliRunner(env={"KAFKA_BOOTSTRAP_SERVERS": "", "UNMASK_NAMESPACE": "", "TERM": "dumb", "COLUMNS": "200"})
+NOWHERE = ["--bootstrap", "127.0.0.1:1"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [["topics", "check"], ["topics", "create"], ["gate", "s-1"], ["report", "windows"], ["watch"], ["doctor"]],
+)
+def test_without_any_broker_named_each_command_says_how_to_name_one(command: list[str]) -> None:
+    result = RUN.invoke(app, command)
+    assert result.exit_code == 1
+    assert "KAFKA_BOOTSTRAP_SERVERS" in result.stderr
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize(
+    "command", [["gate", "s-1"], ["report", "windows"], ["watch"], ["doctor"], ["topics", "check"]]
+)
+def test_a_namespace_that_cannot_be_one_is_a_mistake_of_the_call(command: list[str]) -> None:
+    result = RUN.invoke(app, [*command, *NOWHERE, "--namespace", "Not_One"])
+    assert result.exit_code == 2
+    assert "underscores" in result.output
+
+
+def test_a_gate_without_a_broker_is_not_ready_by_its_own_exit_code() -> None:
+    result = RUN.invoke(app, ["gate", "s-1", "--timeout", "0.5", "--json", *NOWHERE])
+    assert result.exit_code == EXIT_CODES[AdmissionAnswer.NOT_READY]
+    answer = json.loads(result.stdout)
+    assert (answer["answer"], answer["admitted"], answer["mutating"]) == ("NOT_READY", False, True)
+    assert "127.0.0.1:1" in answer["reason"]
+
+
+def test_the_gate_documents_every_exit_code() -> None:
+    shown = RUN.invoke(app, ["gate", "--help"]).output
+    for answer, code in EXIT_CODES.items():
+        assert f"{code:>2}  {answer}:" in shown
+
+
+def test_an_override_needs_both_a_name_and_a_reason() -> None:
+    for half in (["--override-by", "ana"], ["--reason-code", "drill"]):
+        assert RUN.invoke(app, ["gate", "s-1", *half, *NOWHERE]).exit_code == 2
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--since", "2026-01-01T00:00:00"], "no time zone"),
+        (["--since", "soon"], "is no time"),
+        (["--since", "400d"], "larger windows"),
+        (["--json", "--csv"], "choose one"),
+    ],
+)
+def test_a_report_that_makes_no_sense_is_a_mistake_of_the_call(options: list[str], said: str) -> None:
+    result = RUN.invoke(app, ["report", "windows", *options, *NOWHERE])
+    assert result.exit_code == 2
+    assert said in result.output
+
+
+def test_a_report_and_the_doctor_without_a_broker_fail_and_name_it() -> None:
+    for command in (["report", "windows", "--timeout", "0.5"], ["doctor", "--timeout", "0.5"]):
+        result = RUN.invoke(app, [*command, *NOWHERE])
+        assert result.exit_code == 1
+        assert "127.0.0.1:1" in result.output
+        assert "Traceback" not in result.output
+
+
+def test_a_setting_that_the_client_does_not_know_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("UNMASK_KAFKA_NO_SUCH_OPTION", "1")
+    result = RUN.invoke(app, ["gate", "s-1", *NOWHERE])
+    assert result.exit_code == 1
+    assert "no.such.option" in result.stderr
+    assert "UNMASK_KAFKA_" in result.stderr

@@ -1,0 +1,43 @@
+"""What stands on the windows topic, and what may take its place."""
+
+from unmask.streams.tables.standing import Standing, Stood, content_digest
+
+A, B = b"a", b"b"
+
+
+def standing(revision: int = 10, digest: bytes = A, weight: int = 5) -> Standing:
+    made = Standing()
+    made.note("k", Stood(revision, digest, weight))
+    return made
+
+
+def test_what_is_not_there_is_published() -> None:
+    assert Standing().must_publish("k", Stood(1, A, 0))
+
+
+def test_what_stands_already_is_not_published_again() -> None:
+    assert not standing().must_publish("k", Stood(99, A, 5))
+
+
+def test_an_older_record_is_overwritten() -> None:
+    assert standing().must_publish("k", Stood(11, B, 5))
+
+
+def test_a_newer_record_is_not() -> None:
+    assert not standing(revision=12).must_publish("k", Stood(11, B, 9))
+
+
+def test_a_record_that_counts_less_is_withheld_and_told_of() -> None:
+    made = standing(weight=5)
+    assert not made.must_publish("k", Stood(11, B, 4))
+    assert made.withheld == 1
+
+
+def test_a_tombstone_makes_room() -> None:
+    made = standing()
+    made.note("k", None)
+    assert made.must_publish("k", Stood(1, B, 0))
+
+
+def test_the_digest_does_not_depend_on_the_order_of_fields() -> None:
+    assert content_digest({"x": 1, "y": 2, "revision": 3}, "revision") == content_digest({"y": 2, "x": 1})
