@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from demo.checks import Comparison
+from demo.comparison import Comparison
 from demo.live import VERDICT_STYLE
 from demo.plan import WINDOW_S
 from demo.play import Ending
@@ -24,10 +24,11 @@ _ADMITTED = (AdmissionAnswer.ADMITTED, AdmissionAnswer.ADMITTED_READ_ONLY)
 
 
 def show_windows(console: Console, records: WindowRecords, windows: range) -> None:
-    """The report as `unmask report windows` draws it."""
+    """The report as `unmask report windows` draws it: each window as a whole, then its capabilities."""
     wanted = TimeRange(windows.start * MICROS, windows.stop * MICROS, WINDOW_S)
-    rows = build_rows(records, wanted, Selection(), now=time.time_ns() // 1_000)
-    console.print(to_table(rows, wanted))
+    for selection in (Selection(by="window"), Selection()):
+        rows = build_rows(records, wanted, selection, now=time.time_ns() // 1_000)
+        console.print(to_table(rows, wanted))
 
 
 def show_verdicts(console: Console, verdicts: Iterable[Verdict]) -> None:

@@ -10,12 +10,24 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from demo.journal import Entry, HostJournal, Kind
+from demo.plan import WINDOW_S
 from unmask.schemas.codes import Directive, Measure, ReasonCode, UpstreamClass, VerdictKind
 from unmask.schemas.windowing import window_start, windows_touching
 
-__all__ = ["OUTCOMES", "Bounds", "Cell", "ExpectedSession", "Outcome", "expected_counts", "expected_sessions"]
+__all__ = [
+    "NOTHING",
+    "OUTCOMES",
+    "Bounds",
+    "Cell",
+    "ExpectedSession",
+    "Outcome",
+    "expected_counts",
+    "expected_sessions",
+    "upstream_outage",
+]
 
 NOTHING = "-"
+"""What stands for a label that a measure does not have."""
 
 
 class Outcome(NamedTuple):
@@ -55,6 +67,13 @@ class Bounds:
     high: int = 0
     killed_low: int = 0
     killed_high: int = 0
+
+    def add(self, other: "Bounds") -> None:
+        """Takes another count's bounds in."""
+        self.low += other.low
+        self.high += other.high
+        self.killed_low += other.killed_low
+        self.killed_high += other.killed_high
 
     def allow(self, count: int, *, lossy: bool) -> bool:
         """Whether `count` fits; in a lossy window what the killed host had recorded may be missing."""
@@ -101,6 +120,16 @@ def expected_counts(journals: Sequence[HostJournal], seconds: int, upstream: str
 def expected_sessions(journals: Iterable[HostJournal]) -> dict[str, ExpectedSession]:
     """Every session by its identifier."""
     return {session.session_id: session for journal in journals for session in _sessions(journal)}
+
+
+def upstream_outage(journals: Iterable[HostJournal]) -> bool:
+    """Whether two sessions met the failing upstream in one of the demo's windows."""
+    met: dict[int, set[str]] = {}
+    for journal in journals:
+        for entry in journal.of(Kind.FALLBACK):
+            if entry.facts.get("session") is not None:
+                met.setdefault(window_start(entry.began, WINDOW_S), set()).add(entry.facts["session"])
+    return any(len(sessions) >= 2 for sessions in met.values())
 
 
 def _events(journal: HostJournal, upstream: str) -> Iterator[tuple[Measure, str, str, Entry]]:

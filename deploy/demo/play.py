@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from demo.board import Board
+from demo.expected import ExpectedSession
 from demo.journal import HostJournal, read_journal
 from demo.plan import WINDOW_S, Plan
 from demo.processes import Child, Cluster
@@ -94,13 +95,16 @@ class Play:
         victim = self._plan.victim.name
         return [read_journal(self._journal(host.name), killed=host.name == victim) for host in self._plan.hosts]
 
-    def succeed(self, sessions: list[str], reconcile: str, capability: str) -> Ending:
-        """Runs the successor to its end. Raises ProcessFailed."""
+    def succeed(self, sessions: list[str], reconcile: ExpectedSession) -> Ending:
+        """Runs the successor to its end: it asks for all sessions, and carries one's directive out.
+
+        Raises ProcessFailed.
+        """
         child = self._cluster.start(
             "successor",
             [
-                *("-m", "demo.successor", "--upstream", self._upstream, "--capability", capability),
-                *("--reconcile", reconcile, *sessions),
+                *("-m", "demo.successor", "--upstream", self._upstream, "--capability", reconcile.capability),
+                *("--reconcile", reconcile.session_id, *sessions),
             ],
         )
         child.wait(60.0)

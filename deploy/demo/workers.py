@@ -5,15 +5,24 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
+
+from prometheus_client.parser import text_string_to_metric_families
 
 from demo.plan import WINDOW_S
 from demo.processes import Cluster
 
-__all__ = ["WorkersNotReady", "start_workers", "wait_until_ready"]
+__all__ = ["Total", "WorkersNotReady", "scrape_totals", "start_workers", "wait_until_ready"]
 
 _READY_S = 45.0
 _opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+
+
+class Total(NamedTuple):
+    """A counter of a worker's metrics: a capability's fallbacks for one reason, or (None) its attempts."""
+
+    capability: str
+    reason: str | None
 
 
 class WorkersNotReady(Exception):
@@ -48,6 +57,19 @@ def wait_until_ready(cluster: Cluster, ports: dict[str, int]) -> None:
         if waiting and time.monotonic() > deadline:
             raise WorkersNotReady("; ".join(f"worker {name}: {said[name]}" for name in waiting))
         time.sleep(0.2)
+
+
+def scrape_totals(port: int) -> dict[Total, int]:
+    """What a worker's metrics say of each capability. Raises OSError."""
+    with _opener.open(f"http://127.0.0.1:{port}/metrics", timeout=5.0) as answer:
+        text = answer.read().decode()
+    totals: dict[Total, int] = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            if sample.name in ("unmask_capability_fallbacks_total", "unmask_capability_attempts_total"):
+                labels = sample.labels
+                totals[Total(labels["capability"], labels.get("reason_code"))] = int(sample.value)
+    return totals
 
 
 def _ready(port: int) -> tuple[bool, Any]:

@@ -47,7 +47,7 @@ class AlertsFeed:
         self._positions: dict[int, int] = {}
         self._replaying = standing
         self._stands: dict[str, Alert] = {}
-        self._revisions: dict[str, int] = {}
+        self._last: dict[str, Alert] = {}
 
     @property
     def replaying(self) -> bool:
@@ -94,13 +94,15 @@ class AlertsFeed:
         except ValidationError:
             return UnreadableAlert(row.partition, row.offset, "INVALID_CONTENT")
         # A worker that starts anew may publish once more what stands already, or overwrite a younger record with it.
-        if alert.revision <= self._revisions.get(alert.alert_id, -1):
+        # News of one revision differ: what a gate recorded changes an alert without moving the tables' inputs.
+        last = self._last.get(alert.alert_id)
+        if last is not None and (alert.revision < last.revision or alert == last):
             return None
         # Moved to the end, so that what has been quiet for longest is forgotten first.
-        self._revisions.pop(alert.alert_id, None)
-        self._revisions[alert.alert_id] = alert.revision
-        if len(self._revisions) > _REMEMBERED:
-            del self._revisions[next(iter(self._revisions))]
+        self._last.pop(alert.alert_id, None)
+        self._last[alert.alert_id] = alert
+        if len(self._last) > _REMEMBERED:
+            del self._last[next(iter(self._last))]
         if not self._replaying:
             return alert
         self._stands.pop(alert.alert_id, None)

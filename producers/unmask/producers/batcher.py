@@ -13,7 +13,10 @@ from unmask.producers.wire import Identity, lay_out
 from unmask.schemas.codec import encode
 from unmask.schemas.codes import DropCause, Family
 
-__all__ = ["Batcher"]
+__all__ = ["HEAVY", "Batcher"]
+
+HEAVY = 20
+"""How many attempts any other event weighs. Encoding holds the interpreter, so that a batch must not take long."""
 
 
 class Batcher:
@@ -39,8 +42,7 @@ class Batcher:
         none claims to account for a time whose events are in a later one.
         """
         events.sort(key=itemgetter(0))
-        size = self._max_events
-        pieces = [events[start : start + size] for start in range(0, len(events), size)] or [[]]
+        pieces = self._pieces(events)
         pieces.reverse()
         batches: list[StoredBatch] = []
         while pieces:
@@ -57,6 +59,17 @@ class Batcher:
                 if last:
                     pieces.append([])
         return batches
+
+    def _pieces(self, events: list[Event]) -> list[list[Event]]:
+        pieces: list[list[Event]] = []
+        start = weight = 0
+        for position, event in enumerate(events):
+            cost = 1 if event.family is Family.ROUTE_ATTEMPT else HEAVY
+            if weight + cost > self._max_events and position > start:
+                pieces.append(events[start:position])
+                start, weight = position, 0
+            weight += cost
+        return [*pieces, events[start:]]
 
     def _make(self, events: list[Event], sent_at: int, now: int, closing: bool) -> StoredBatch | DropCause:
         earliest = self._accounted_through + 1

@@ -228,6 +228,10 @@ class Emitter:
         """An id that no other operation of any emitter has."""
         return f"op-{self._life.emitter_id[:12]}-{next(self._operations)}"
 
+    def note_fault(self) -> None:
+        """Something inside the SDK failed and was kept from the host."""
+        self._life.internal_errors.add()
+
     # -- diagnostics and the end
 
     def counts(self) -> Counts:
@@ -287,7 +291,7 @@ class Emitter:
 
     def finish_closing(self, deadline: float) -> None:
         """Wait for the end of closing until the deadline, then settle."""
-        while self._starts and not self._worker.finished and monotonic() < deadline:
+        while self._starts and not (self._worker.finished or self._life.settled) and monotonic() < deadline:
             sleep(_LOOK)
         self._life.settle()
         fork.forget(self)

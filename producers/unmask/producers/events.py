@@ -34,9 +34,8 @@ class Cleaner:
     def _body(self, family: Family | None, raw: RawEvent) -> Any:
         if family is Family.ROUTE_ATTEMPT:
             _, capability, entry_point, run_id = raw
-            entry = UNSPECIFIED if entry_point == NO_ENTRY_POINT or entry_point is None else None
-            run = "" if run_id is None or run_id == "" else identifier(run_id)
-            return self._capability(capability), entry or self._entry_point(entry_point), run
+            entry = UNSPECIFIED if _no_entry_point(entry_point) else self._entry_point(entry_point)
+            return self._capability(capability), entry, optional_identifier(run_id) or ""
         if family is Family.KERNEL_FALLBACK:
             return self._fallback(raw)
         if family is Family.MASKED_ERROR:
@@ -48,14 +47,13 @@ class Cleaner:
 
     def _fallback(self, raw: RawEvent) -> dict[str, Any]:
         _, capability, reason, entry_point, run_id, tenant_id, conversation_id, session_id, operation_id = raw
-        no_entry = entry_point is None or entry_point == NO_ENTRY_POINT
         return {
             "event_type": "kernel_fallback.v1",
             "capability": self._capability(capability),
             "reason_code": str(reason),
             "route_expected": "kernel",
             "runtime_route": "legacy",
-            "entry_point": None if no_entry else self._entry_point(entry_point),
+            "entry_point": None if _no_entry_point(entry_point) else self._entry_point(entry_point),
             "run_id": optional_identifier(run_id),
             "tenant_id": optional_identifier(tenant_id),
             "conversation_id": optional_identifier(conversation_id),
@@ -75,3 +73,7 @@ class Cleaner:
             "primary_shape": optional_identifier(primary_shape),
             "fallback_shape": optional_identifier(fallback_shape),
         }
+
+
+def _no_entry_point(raw: object) -> bool:
+    return raw is None or (type(raw) is str and raw == NO_ENTRY_POINT)

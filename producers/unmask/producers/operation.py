@@ -79,7 +79,7 @@ class Operation:
                 hops.append(_Hop(way.target, classify_upstream(error)))
                 last = error
             else:
-                self._answered(upstream, hops, way, answer, capability, entry_point, run_id)
+                self._answered(hops, way, answer, capability, entry_point, run_id)
                 return answer
         assert last is not None
         raise last
@@ -107,7 +107,7 @@ class Operation:
                 hops.append(_Hop(way.target, classify_upstream(error)))
                 last = error
             else:
-                self._answered(upstream, hops, way, answer, capability, entry_point, run_id)
+                self._answered(hops, way, answer, capability, entry_point, run_id)
                 return answer  # type: ignore[no-any-return]
         assert last is not None
         raise last
@@ -118,9 +118,22 @@ class Operation:
             self._emitter.record_route_attempt(capability, entry_point, run_id)
 
     def _answered(
-        self, upstream: str, hops: list[_Hop], way: Substitute, answer: Any, capability: str | None, entry_point: str,
+        self, hops: list[_Hop], way: Substitute, answer: Any, capability: str | None, entry_point: str,
         run_id: str | None,
     ) -> None:  # fmt: skip
+        if not hops:
+            return
+        try:
+            self._record(hops, way, answer, capability, entry_point, run_id)
+        except Exception:
+            # The caller has an answer, and is to get it whatever is wrong with the labels beside it.
+            self._emitter.note_fault()
+
+    def _record(
+        self, hops: list[_Hop], way: Substitute, answer: Any, capability: str | None, entry_point: str,
+        run_id: str | None,
+    ) -> None:  # fmt: skip
+        upstream = hops[0].target
         # Answered by the primary itself, at the first try or a later one: nothing is hidden.
         if way.target == upstream or (upstream, way.target) in self._claims.primary_paths:
             return

@@ -24,7 +24,7 @@ def identifier(raw: object) -> str:
 
 def optional_identifier(raw: object) -> str | None:
     """An identifier, None for None or an empty text."""
-    return None if raw is None or raw == "" else identifier(raw)
+    return None if raw is None or (type(raw) is str and not raw) else identifier(raw)
 
 
 class Vocabulary:

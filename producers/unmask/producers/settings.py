@@ -52,7 +52,7 @@ class EmitterSettings(BaseModel):
     buffer_limit: int = Field(default=100_000, ge=1, le=10_000_000)
     """Events of one family that wait for a batch at most; what exceeds it is dropped as `buffer_full`."""
     max_batch_events: int = Field(default=10_000, ge=1, le=1_000_000)
-    """Events of one record at most."""
+    """Attempts of one record at most; any other event weighs as much as 20."""
     max_record_bytes: int = Field(default=900_000, ge=4_096, le=1_000_000)
     """Bytes of one record at most. The events topic takes 1,048,576 with framing."""
     max_unacknowledged: int = Field(default=64, ge=1, le=10_000)

@@ -58,7 +58,7 @@ class Worker:
             with contextlib.suppress(NotImplementedError, RuntimeError):
                 loop.add_signal_handler(name, self.stop)
         view = OverviewView(self._settings.bootstrap, self._topics, self._rules, int(time.time() * 1000))
-        collector = WorkerCollector(view, self._settings.capabilities, self._ledger_status, self._tables_status)
+        collector = WorkerCollector(view.read, self._settings.capabilities, self._ledger_status, self._tables_status)
         server = WebServer(
             self._settings.host,
             self._settings.port,
@@ -96,11 +96,11 @@ class Worker:
                 await asyncio.wait_for(self._stop.wait(), _CHECK_S)
 
     def _error(self, view: OverviewView) -> BaseException | None:
-        ledger, tables = self._ledger_status(), self._tables_status()
+        ledger = self._ledger_status()
         if ledger is not None and ledger.error is not None:
             return ledger.error
-        if tables is not None and tables.error is not None:
-            return tables.error
+        if self._tables is not None and self._tables.error is not None:
+            return self._tables.error
         return view.follower.error
 
     async def _end(self, view: OverviewView) -> None:

@@ -26,7 +26,7 @@ class EmitterHistory(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.now = START
-        self.life = EmitterLife(EmitterSettings(max_batch_events=4, max_unacknowledged=5), lambda: self.now)
+        self.life = EmitterLife(EmitterSettings(max_batch_events=40, max_unacknowledged=5), lambda: self.now)
         self.recorded = dict.fromkeys(FAMILIES, 0)
         self.full = dict.fromkeys(FAMILIES, 0)
         self.invalid = dict.fromkeys(FAMILIES, 0)

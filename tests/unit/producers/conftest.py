@@ -1,5 +1,6 @@
 """An emitter without a broker, whose batches are kept to be looked at."""
 
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -52,7 +53,10 @@ def cut(emitter: Emitter, kept: KeptBatches) -> Callable[[], list[dict[str, Any]
     """Close the emitter, so that everything recorded has been cut, and give its batches."""
 
     def close_and_read() -> list[dict[str, Any]]:
-        emitter.close(0.6)
+        deadline = emitter.begin_closing(2)
+        while not kept.stored[-1].closing and time.monotonic() < deadline:
+            time.sleep(0.002)
+        emitter.finish_closing(0)
         return kept.decoded
 
     return close_and_read

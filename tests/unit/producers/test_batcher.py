@@ -121,6 +121,13 @@ def test_a_batch_in_the_band_around_the_limit_is_kept_whole_or_divided() -> None
         assert len(bench.cut([attempt(START + n) for n in range(500)], START + 1_000)) == batches
 
 
+def test_events_that_take_long_to_encode_come_in_smaller_batches() -> None:
+    bench = Bench(max_events=1_000)
+    made = bench.cut([fallback(START + n) for n in range(120)] + [attempt(START + 200)] * 100, START + 1_000)
+    assert [len(batch["kernel_fallbacks"]) for batch in made] == [50, 50, 20]
+    assert events_in(made[-1])["route_attempt"] == 100
+
+
 def test_an_event_that_is_too_large_alone_is_dropped_and_counted() -> None:
     heartbeat = Bench()
     heartbeat.cut([], START)

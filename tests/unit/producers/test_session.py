@@ -3,6 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
@@ -187,7 +188,7 @@ def test_async_calls_side_by_side_are_operations_of_their_own(emitter: Emitter, 
 
     async def work() -> list[int]:
         async with emitter.session("s-1") as session:
-            calls = (session.acall("openai", lambda n=n: slow(n), lambda: -1, receipt="r") for n in range(20))
+            calls = (session.acall("openai", partial(slow, n), lambda: -1, receipt="r") for n in range(20))
             return await asyncio.gather(*calls)
 
     assert sum(asyncio.run(work())) == sum(range(0, 20, 2)) - 10

@@ -31,7 +31,8 @@ _ALL = Labels()
 class ReportRow:
     """A window of one scope and capability, or what is said where no record of it exists.
 
-    Counts are None where nothing was witnessed: not zero, and not to be added up as if they were.
+    Counts are None where nothing was witnessed, or where they are not kept for a capability: not zero, and not to be
+    added up as if they were.
     """
 
     window_start: int
@@ -102,6 +103,8 @@ def row_of(window: Window, *, capability: str | None = None) -> ReportRow:
     zeros, which are real ones as far as that evidence goes.
     """
     counted = capability is None
+    # Only attempts and fallbacks are counted by capability; of the rest a capability's record knows nothing.
+    whole = counted and window.capability is None
     state = window.evidence_state
     if state is Evidence.ABSENT:
         return row_without_counts(
@@ -118,13 +121,13 @@ def row_of(window: Window, *, capability: str | None = None) -> ReportRow:
         rate=window.fallback_rate if counted else None,
         rate_state=_rate_state(window, window.attempts if counted else 0),
         fallbacks_by_reason=dict(window.fallbacks_by_reason) if counted else {},
-        masked_errors=window.masked_errors if counted else 0,
-        masked_errors_by_class=dict(window.masked_errors_by_class) if counted else {},
-        teardowns_by_outcome=dict(window.teardowns_by_outcome) if counted else {},
+        masked_errors=window.masked_errors if whole else None,
+        masked_errors_by_class=dict(window.masked_errors_by_class) if whole else {},
+        teardowns_by_outcome=dict(window.teardowns_by_outcome) if whole else {},
         emitters=window.emitters,
-        late=window.late if counted else 0,
-        skewed=window.skewed if counted else 0,
-        duplicates=window.duplicates,
+        late=window.late if whole else None,
+        skewed=window.skewed if whole else None,
+        duplicates=window.duplicates if whole else None,
         quarantined=window.quarantined,
         causes=tuple(dict.fromkeys(str(cause) for entry in window.evidence for cause in entry.causes)),
         missing=sum(entry.missing for entry in window.evidence),

@@ -25,7 +25,7 @@ from unmask.schemas.windowing import LIFETIME, MICROS
 
 __all__ = ["Range", "compare_verdicts", "compare_windows"]
 
-_PENDING = Evidence.PENDING.value
+_PENDING, _ABSENT = Evidence.PENDING.value, Evidence.ABSENT.value
 _DEFAULT_THRESHOLD = 0.05
 _BEFORE_HEAD = "partly before the oldest record that the log still has"
 _OPEN = "not settled: a partition or a living emitter has not passed its end yet"
@@ -94,7 +94,8 @@ def _compare_window(
             continue
         compared = True
         examined.window_records += 1
-        _match(examined, key, stands, recounted)
+        if not (_is_silence(recounted) and stands is None) and not (recounted is None and _is_silence(stands)):
+            _match(examined, key, stands, recounted)
     if compared:
         examined.windows += 1
     else:
@@ -116,6 +117,13 @@ def _compare_lifetime(examined: Examined, recount: Recount, standing: Mapping[st
             # It never closes, so that its evidence says nothing.
             stands = {name: value for name, value in stands.items() if not name.startswith("evidence.")}
         _match(examined, key, stands, expected.get(key))
+
+
+def _is_silence(fields: Fields | Unusable | None) -> bool:
+    """Whether a record says no more than that nobody witnessed the window, as readers take it without one."""
+    if not isinstance(fields, dict) or evidence_states(fields) != {_ABSENT}:
+        return False
+    return not any(value for name, value in fields.items() if not name.endswith(".state"))
 
 
 def _match(examined: Examined, key: str, stands: Fields | Unusable | None, recounted: Fields | None) -> None:

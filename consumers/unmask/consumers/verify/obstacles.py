@@ -16,9 +16,14 @@ _LAG = 30 * MICROS
 
 
 def obstacles(
-    recount: Recount, as_of: AsOf, marks: Mapping[int, Mark], broker_time: int, open_still: Sequence[Mismatch]
+    recount: Recount,
+    as_of: AsOf,
+    marks: Mapping[int, Mark],
+    broker_time: int,
+    until: int | None,
+    open_still: Sequence[Mismatch],
 ) -> list[str]:
-    """Everything that stands in the way; `open_still` are mismatches that may yet heal."""
+    """Everything that stands in the way of a range that ends at `until`; `open_still` are mismatches that may heal."""
     told: list[str] = []
     missing = sorted(partition for partition in recount.partitions if partition not in marks)
     grace = max((mark.grace for mark in marks.values()), default=0)
@@ -28,7 +33,7 @@ def obstacles(
             f"the stream has published no mark of the partitions {missing}: it does not run, or not yet. Start it with "
             "`unmask stream`, then verify again"
         )
-    elif broker_time - closed > _LAG + grace:
+    elif broker_time - closed > _LAG + grace and (until is None or until > closed):
         told.append(
             f"the stream has closed windows only through {iso(max(0, closed))} and the broker's time is "
             f"{iso(broker_time)}: it is behind or has stopped, and what is newer was not checked"

@@ -196,7 +196,9 @@ class _Verification:
         return Outcome(
             differences=tuple(differences),
             examined=examined,
-            obstacles=tuple(obstacles(recount, as_of, self._marks.known, self._broker_time, open_still)),
+            obstacles=tuple(
+                obstacles(recount, as_of, self._marks.known, self._broker_time, self._within.until, open_still)
+            ),
             totals=totals | {"sessions": len(recount.sessions)},
             since=self._within.since,
             until=self._within.until,

@@ -2,7 +2,7 @@
 
 from unmask.schemas.codes import AlertKind, AlertState, Directive
 from unmask.schemas.instants import Instant
-from unmask.schemas.models.fields import Count, Number, ScopeField, Token, WindowSeconds
+from unmask.schemas.models.fields import AlertId, Count, Number, ScopeField, Token, WindowSeconds
 from unmask.schemas.models.record import Record
 
 __all__ = ["Alert"]
@@ -11,7 +11,7 @@ __all__ = ["Alert"]
 class Alert(Record):
     """An alert; the same condition has the same `alert_id` across restarts."""
 
-    alert_id: Token
+    alert_id: AlertId
     kind: AlertKind
     state: AlertState
     since: Instant

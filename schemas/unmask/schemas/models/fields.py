@@ -9,6 +9,7 @@ from unmask.schemas.signatures import is_signature
 from unmask.schemas.tokens import is_token
 
 __all__ = [
+    "AlertId",
     "CellLabel",
     "Count",
     "Digest",
@@ -45,6 +46,13 @@ def _run_id(text: str) -> str:
     return text and _token(text)
 
 
+def _alert_id(text: str) -> str:
+    for part in text.split("|"):
+        if part != "*":
+            _token(part)
+    return text
+
+
 def _signature(text: str) -> str:
     if not is_signature(text):
         raise ValueError("not a masked upstream signature; see unmask.schemas.signatures for the grammar")
@@ -70,6 +78,9 @@ Token = Annotated[str, AfterValidator(_token)]
 
 RunId = Annotated[str, AfterValidator(_run_id)]
 """A token, or the empty text where an attempt belongs to no run."""
+
+AlertId = Annotated[str, AfterValidator(_alert_id)]
+"""The identity of an alert's condition: tokens divided by `|`, `*` where a part stands for all."""
 
 CellLabel = Annotated[str, AfterValidator(_cell_label)]
 """A token, or `-` where a measure has no such label."""

@@ -81,14 +81,16 @@ def fold_batch(state: PartitionState, rules: FoldRules, offset: int, arrival: in
     if gap is None:
         after, cut_after = emitter.last_seq, emitter.last_cut
         # A host whose clock is ahead must not be taken to have accounted for time that has not come yet.
-        cut = max(cut_after, sent if sent <= arrival + SKEW_US else arrival)
-        _follow(state, rules, emitter_id, emitter, batch, account, cut)
+        ahead = sent > arrival + SKEW_US
+        cut = max(cut_after, arrival if ahead else sent)
+        _follow(state, rules, emitter_id, emitter, batch, account, cut, ahead=ahead)
         counter.witness(cut_after, cut, first=after == 0)
     else:
+        ahead = gap.ahead and sent > gap.cut_before
         cut = min(max(sent, gap.cut_after), gap.cut_before)
-        _fill(state, rules, emitter_id, emitter, gap, seq, account, cut)
+        _fill(state, rules, emitter_id, emitter, gap, seq, account, cut, ahead=ahead)
     # What a batch counts must lie within its own stretch: had it been lost, only the windows of that were flawed.
-    if sent > cut:
+    if ahead:
         counter.events(batch, latest=cut, instead=cut)
     else:
         counter.events(batch, latest=max(arrival + SKEW_US, cut), instead=arrival)
@@ -118,7 +120,7 @@ def _met(batch: dict[str, Any], arrival: int) -> Emitter:
 
 def _follow(
     state: PartitionState, rules: FoldRules, emitter_id: str, emitter: Emitter, batch: dict[str, Any],
-    account: Account, cut: int,
+    account: Account, cut: int, *, ahead: bool,
 ) -> None:  # fmt: skip
     """The emitter's newest batch so far: looks back at the stretch since the last one known."""
     shipped, dropped, events = account
@@ -127,8 +129,9 @@ def _follow(
     losses = losses_between(emitter.shipped, emitter.dropped, shipped_before, dropped)
     if seq > after + 1:
         _leave_gap(
-            rules, emitter, Gap(after, seq, emitter.shipped, emitter.dropped, shipped_before, dropped, cut_after, cut)
-        )
+            rules, emitter,
+            Gap(after, seq, emitter.shipped, emitter.dropped, shipped_before, dropped, cut_after, cut, ahead),
+        )  # fmt: skip
     if losses:
         cause = stretch_cause(after, seq, losses)
         flag_stretch(state, rules, emitter_id, emitter, after, seq, cut_after, cut, cause, losses)
@@ -139,14 +142,15 @@ def _follow(
 
 def _fill(
     state: PartitionState, rules: FoldRules, emitter_id: str, emitter: Emitter, gap: Gap, seq: int, account: Account,
-    cut: int,
+    cut: int, *, ahead: bool,
 ) -> None:  # fmt: skip
     """A batch that was missing: what lay on both sides of it is looked at anew."""
     shipped, dropped, events = account
-    left = Gap(
-        gap.after, seq, gap.shipped_after, gap.dropped_after, _less(shipped, events), dropped, gap.cut_after, cut
+    began = _less(shipped, events)
+    left = Gap(gap.after, seq, gap.shipped_after, gap.dropped_after, began, dropped, gap.cut_after, cut, ahead)
+    right = Gap(
+        seq, gap.before, shipped, dropped, gap.shipped_before, gap.dropped_before, cut, gap.cut_before, gap.ahead
     )
-    right = Gap(seq, gap.before, shipped, dropped, gap.shipped_before, gap.dropped_before, cut, gap.cut_before)
     losses = _losses(gap)
     if losses:
         cause = stretch_cause(gap.after, gap.before, losses)

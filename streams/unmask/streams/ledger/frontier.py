@@ -4,6 +4,8 @@ Asks for the end offsets of all assigned partitions at a known broker time; once
 that stood there, everything up to that time has been read.
 """
 
+import time
+from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any
 
@@ -15,31 +17,43 @@ from unmask.streams.ledger.log_end import ask_log_ends
 
 __all__ = ["Frontier"]
 
+_TIMEOUT_S = 5.0
+_REWOUND_AFTER = 2  # one answer may come from a replica that is still catching up
+
 
 class Frontier:
     """Keeps one question about the log's end under way and the answers that are still to be reached."""
 
-    def __init__(self, admin: AdminClient, topic: str, clock: BrokerClock) -> None:
+    def __init__(
+        self, admin: AdminClient, topic: str, clock: BrokerClock, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
         self._admin = admin
         self._topic = topic
         self._clock = clock
+        self._monotonic = monotonic
         self._asked: tuple[int, dict[TopicPartition, Future[Any]], dict[int, int]] | None = None
         self._targets: dict[int, tuple[int, int]] = {}
+        self._short: dict[int, int] = {}
         self.ends: dict[int, int] = {}
         """Newest known end offset per partition."""
         self.rewound: dict[int, tuple[int, int]] = {}
-        """Partitions whose log ended below what had been read of it when asked: end and position."""
+        """Partitions whose log ended, time and again, below what had been read of it when asked: end and position."""
+        self.answered_at = monotonic()
+        """When the broker last told an end; monotonic seconds."""
 
     def ask(self, positions: dict[int, int]) -> None:
         """Asks where the log ends now, unless a question is still under way or the broker's time is not known.
 
         `positions` has the position of every assigned partition.
         """
-        now = self._clock.now()
-        if self._asked is not None or now is None or not positions:
+        if not positions:
+            # Nothing to ask for is no silence of the broker's.
+            self.answered_at = self._monotonic()
             return
-        futures = ask_log_ends(self._admin, self._topic, positions, 5.0)
-        self._asked = (now, futures, positions)
+        now = self._clock.now()
+        if self._asked is not None or now is None:
+            return
+        self._asked = (now, ask_log_ends(self._admin, self._topic, positions, _TIMEOUT_S), positions)
 
     def collect(self) -> None:
         """Takes the answers in, if they have come. A failed question is forgotten and asked again later."""
@@ -47,15 +61,23 @@ class Frontier:
             return
         asked_at, futures, positions = self._asked
         self._asked = None
-        for partition, future in futures.items():
+        for target, future in futures.items():
             if future.exception() is not None:
                 continue
-            end = future.result().offset
-            self.ends[partition.partition] = end
-            if end < positions[partition.partition]:
-                self.rewound[partition.partition] = (end, positions[partition.partition])
+            partition, end = target.partition, int(future.result().offset)
+            self.answered_at = self._monotonic()
+            self.ends[partition] = end
+            self._compare(partition, end, positions[partition])
             # An older target that is not reached yet stays: under steady load the newest end is never reached.
-            self._targets.setdefault(partition.partition, (end, asked_at))
+            self._targets.setdefault(partition, (end, asked_at))
+
+    def _compare(self, partition: int, end: int, position: int) -> None:
+        if end >= position:
+            self._short.pop(partition, None)
+            return
+        self._short[partition] = self._short.get(partition, 0) + 1
+        if self._short[partition] >= _REWOUND_AFTER:
+            self.rewound[partition] = (end, position)
 
     def reached(self, partition: int, position: int) -> int | None:
         """The broker time up to which the partition has been read, given its position; None when nothing new."""
@@ -67,6 +89,5 @@ class Frontier:
 
     def forget(self, partition: int) -> None:
         """The partition is no longer ours."""
-        self._targets.pop(partition, None)
-        self.ends.pop(partition, None)
-        self.rewound.pop(partition, None)
+        for known in (self._targets, self._short, self.ends, self.rewound):
+            known.pop(partition, None)

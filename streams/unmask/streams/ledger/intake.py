@@ -7,9 +7,9 @@ record goes anywhere.
 from collections.abc import Iterable
 from typing import Any
 
-from unmask.schemas.codec import decode_any
 from unmask.schemas.codes import Family, QuarantineReason
 from unmask.schemas.errors import DecodeError
+from unmask.schemas.framing import Framing, SingleObjectFraming
 from unmask.schemas.signatures import is_signature
 from unmask.schemas.tokens import all_tokens, is_token
 
@@ -31,12 +31,17 @@ _SHAPES = ("primary_shape", "fallback_shape")
 class Intake:
     """Decodes and checks records. Remembers labels that it has seen to be tokens, since few recur often."""
 
-    def __init__(self) -> None:
+    def __init__(self, framing: Framing | None = None) -> None:
+        self._decode = (framing or SingleObjectFraming()).decode_any
         self._known: set[str] = set()
 
     def read(self, key: bytes | None, value: bytes | None) -> Batch:
-        """The batch in a record. Raises DecodeError with the reason for the quarantine."""
-        _, batch = decode_any(_RECORDS, value)
+        """The batch in a record.
+
+        Raises DecodeError with the reason for the quarantine, and RegistryUnavailable, which says nothing about the
+        record.
+        """
+        _, batch = self._decode(_RECORDS, value)
         self._check(key, batch)
         return batch
 

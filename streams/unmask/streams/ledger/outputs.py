@@ -8,8 +8,8 @@ sees what healed it, not even a reader of uncommitted records.
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from unmask.schemas.codec import encode
 from unmask.schemas.codes import Evidence, Measure
+from unmask.schemas.framing import Framing, SingleObjectFraming
 from unmask.schemas.keys import flaw_key, mark_key, session_key, tally_key, upstream_route, window_route
 from unmask.schemas.partitioner import partition_for
 from unmask.schemas.topics import Topics
@@ -37,7 +37,8 @@ class Record(NamedTuple):
 class Outputs:
     """Makes a partition's records. Holds nothing but a cache of routes."""
 
-    def __init__(self, topics: Topics, rules: FoldRules, writer: str) -> None:
+    def __init__(self, topics: Topics, rules: FoldRules, writer: str, framing: Framing | None = None) -> None:
+        self._encode = (framing or SingleObjectFraming()).encode
         self._topics = topics
         self._rules = rules
         self._writer = writer
@@ -71,7 +72,7 @@ class Outputs:
                 state.partition, flaw.start, flaw.seconds, flaw.scope, flaw.emitter_id, flaw.from_seq, flaw.to_seq,
                 flaw.cause,
             )  # fmt: skip
-            value = None if flaw.losses is None else encode("evidence_flaw", _flaw(state, flaw))
+            value = None if flaw.losses is None else self._encode("evidence_flaw", _flaw(state, flaw))
             route = self._window_partition(flaw.start, flaw.seconds)
             yield Record(self._topics.tallies.name, route, key.encode(), value)
 
@@ -110,13 +111,13 @@ class Outputs:
             "sessions": cell.sessions,
             "correction": None if correction is None else {"emitter_id": correction[0], "batch_seq": correction[1]},
         }
-        return Record(self._topics.tallies.name, route, key.encode(), encode("tally", value))
+        return Record(self._topics.tallies.name, route, key.encode(), self._encode("tally", value))
 
     def _sessions(self, state: PartitionState, touched: Touched) -> Iterator[Record]:
         for session_id in touched.removed_sessions:
             yield self._session_record(state, session_id, None)
         for session_id in touched.sessions:
-            value = encode("session_tally", _session(state, session_id, state.sessions[session_id]))
+            value = self._encode("session_tally", _session(state, session_id, state.sessions[session_id]))
             yield self._session_record(state, session_id, value)
 
     def _session_record(self, state: PartitionState, session_id: str, value: bytes | None) -> Record:
@@ -126,17 +127,17 @@ class Outputs:
     def _logs(self, state: PartitionState, touched: Touched) -> Iterator[Record]:
         for fallback in touched.fallbacks:
             key = fallback["emitter_id"].encode()
-            yield Record(self._topics.fallbacks.name, state.partition, key, encode("fallback", fallback))
+            yield Record(self._topics.fallbacks.name, state.partition, key, self._encode("fallback", fallback))
         for entry in touched.quarantined:
             key = f"{entry['topic']}|{entry['partition']}|{entry['offset']}".encode()
-            yield Record(self._topics.quarantine.name, 0, key, encode("quarantine", entry))
+            yield Record(self._topics.quarantine.name, 0, key, self._encode("quarantine", entry))
 
     def _marks(self, state: PartitionState) -> Iterator[Record]:
         owing = sorted(
             ((name, emitter) for name in state.live if (emitter := state.emitters[name]).unaccounted is not None),
             key=lambda item: (-item[1].unaccounted_from, item[0]),
         )
-        value = encode(
+        value = self._encode(
             "evidence_mark",
             {
                 "partition": state.partition,
@@ -149,7 +150,12 @@ class Outputs:
                     for scope, (through, n) in sorted(scope_marks(state).items())
                 ],
                 "unaccounted": [
-                    {"emitter_id": name, "scope": e.scope._asdict(), "cause": e.unaccounted, "since": e.unaccounted_from}
+                    {
+                        "emitter_id": name,
+                        "scope": e.scope._asdict(),
+                        "cause": e.unaccounted,
+                        "since": e.unaccounted_from,
+                    }
                     for name, e in owing[:_MAX_UNACCOUNTED]
                 ],
                 "unaccounted_total": len(owing),

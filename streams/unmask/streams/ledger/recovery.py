@@ -7,14 +7,16 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from unmask.schemas.kafka import consumer_config
-from unmask.streams.ledger.log_end import ask_log_ends
-from unmask.streams.ledger.pieces import HEAD, Head, restore
+from unmask.streams.ledger.log_end import log_ends
+from unmask.streams.ledger.pieces import HEAD, Head, read_head, restore
 from unmask.streams.ledger.state import PartitionState
 
 __all__ = ["Recovered", "RecoveryTimeout", "recover"]
 
 Recovered = dict[int, tuple[PartitionState, Head | None]]
-_STUCK_S = 3.0
+_STUCK_S = 1.5  # a commit under way ends in milliseconds; what stands for longer was left behind
+_ASK_TIMEOUT_S = 10.0
+_PEEK_TIMEOUT_S = 5.0
 
 
 class RecoveryTimeout(Exception):
@@ -33,43 +35,30 @@ class RecoveryTimeout(Exception):
 
 
 def recover(
-    bootstrap: str,
-    admin: AdminClient,
-    topic: str,
-    partitions: list[int],
-    timeout: float,
-    fence: Callable[[bytes | None], None],
+    bootstrap: str, admin: AdminClient, topic: str, partitions: list[int], timeout: float, fence: Callable[[str], None]
 ) -> Recovered:
     """The states of partitions. Raises RecoveryTimeout, KafkaException, LedgerStateUnreadable.
 
     Reads committed records to the end that any record has, committed or not: as long as a transaction of the previous
     owner is open, it may still be committed, and a state without it would count its batches twice. Where that holds
-    recovery back for seconds, the previous owner is dead or paused; `fence` gets the head that it wrote last.
+    recovery back, the previous owner is dead or paused; `fence` gets the transactional id that the open transaction
+    names.
     """
     deadline = time.monotonic() + timeout
-    answers = ask_log_ends(admin, topic, partitions, 10.0)
-    ends = {target.partition: future.result(timeout=10.0).offset for target, future in answers.items()}
+    ends = log_ends(admin, topic, partitions, _ASK_TIMEOUT_S)
     positions = dict.fromkeys(partitions, 0)
     pieces: dict[int, dict[bytes, bytes]] = {partition: {} for partition in partitions}
-    consumer = Consumer(
-        consumer_config(
-            f"{topic}.recovery",
-            bootstrap=bootstrap,
-            isolation_level="read_committed",
-            enable_partition_eof=True,
-            fetch_wait_max_ms=50,
-        )
-    )
+    consumer = _reader(bootstrap, topic, "read_committed")
     try:
         consumer.assign([TopicPartition(topic, partition, 0) for partition in partitions])
         moved_at = time.monotonic()
         while missing := {p: (positions[p], ends[p]) for p in partitions if positions[p] < ends[p]}:
-            now = time.monotonic()
-            if now > deadline:
+            if time.monotonic() > deadline:
                 raise RecoveryTimeout(topic, missing)
-            if now - moved_at > _STUCK_S:
-                for partition in missing:
-                    fence(pieces[partition].get(HEAD))
+            if time.monotonic() - moved_at > _STUCK_S:
+                for partition, (position, end) in missing.items():
+                    if (writer := _open_writer(bootstrap, topic, partition, position, end)) is not None:
+                        fence(writer)
                 moved_at = time.monotonic()
             if _read(consumer, positions, pieces):
                 moved_at = time.monotonic()
@@ -78,26 +67,59 @@ def recover(
     return {partition: restore(partition, pieces[partition]) for partition in partitions}
 
 
+def _reader(bootstrap: str, topic: str, isolation: str) -> Consumer:
+    return Consumer(
+        consumer_config(
+            f"{topic}.recovery",
+            bootstrap=bootstrap,
+            isolation_level=isolation,
+            enable_partition_eof=True,
+            fetch_wait_max_ms=50,
+        )
+    )
+
+
 def _read(consumer: Consumer, positions: dict[int, int], pieces: dict[int, dict[bytes, bytes]]) -> bool:
+    """Takes in what has come. Returns whether any partition's position moved."""
     moved = False
     for message in consumer.consume(5000, 0.05):
         partition, error = message.partition(), message.error()
+        if error is not None and error.code() != KafkaError._PARTITION_EOF:
+            if error.fatal() or not error.retriable():
+                raise KafkaException(error)
+            continue
         if partition is None:
             continue
-        if error is None:
-            moved = True
-            positions[partition] = (message.offset() or 0) + 1
-            key, value = message.key(), message.value()
-            if key is None:
-                continue
-            if value is None:
-                pieces[partition].pop(bytes(key), None)
-            else:
-                pieces[partition][bytes(key)] = bytes(value)
-        elif error.code() == KafkaError._PARTITION_EOF:
-            end = message.offset() or 0
-            moved = moved or end > positions[partition]
-            positions[partition] = max(positions[partition], end)
-        elif error.fatal() or not error.retriable():
-            raise KafkaException(error)
+        # A partition's end may be the marker of a transaction, which is no record.
+        position = (message.offset() or 0) + (error is None)
+        moved = moved or position > positions[partition]
+        positions[partition] = max(positions[partition], position)
+        key, value = message.key(), message.value()
+        if error is not None or key is None:
+            continue
+        if value is None:
+            pieces[partition].pop(key, None)
+        else:
+            pieces[partition][key] = value
     return moved
+
+
+def _open_writer(bootstrap: str, topic: str, partition: int, position: int, end: int) -> str | None:
+    """Whose transaction stands open between a position and the end: each begins with a head, and that names him."""
+    consumer = _reader(bootstrap, topic, "read_uncommitted")
+    try:
+        consumer.assign([TopicPartition(topic, partition, position)])
+        deadline = time.monotonic() + _PEEK_TIMEOUT_S
+        writer = None
+        while position < end and time.monotonic() < deadline:
+            for message in consumer.consume(5000, 0.05):
+                error = message.error()
+                if error is not None and error.code() != KafkaError._PARTITION_EOF:
+                    continue
+                position = max(position, (message.offset() or 0) + (error is None))
+                value = message.value()
+                if error is None and message.key() == HEAD and value is not None:
+                    writer = read_head(value).writer
+        return writer
+    finally:
+        consumer.close()

@@ -42,6 +42,8 @@ class Gap:
     dropped_before: Drops
     cut_after: int
     cut_before: int
+    ahead: bool
+    """Batch `before` was cut by a clock that was ahead; `cut_before` is the broker's time of it instead."""
 
 
 @dataclass(slots=True)

@@ -1,8 +1,9 @@
 """What a ledger tells of itself."""
 
-from dataclasses import dataclass
+import time
+from dataclasses import dataclass, field
 
-__all__ = ["LedgerStatus"]
+__all__ = ["LedgerStatus", "Progress"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,3 +26,16 @@ class LedgerStatus:
     sessions: int = 0
     error: BaseException | None = None
     """What ended it."""
+
+
+@dataclass(slots=True)
+class Progress:
+    """What a ledger counts while it runs, over all of its lives."""
+
+    reason: str = "starting"
+    moved_at: float = field(default_factory=time.monotonic)
+    """When it last committed, or had nothing to commit; monotonic seconds."""
+    records: int = 0
+    events: int = 0
+    transactions: int = 0
+    quarantined: int = 0

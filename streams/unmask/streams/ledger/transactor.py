@@ -1,5 +1,6 @@
 """The transactor: one Kafka transaction at a time over everything that a worker publishes and consumes."""
 
+import threading
 import time
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
@@ -7,11 +8,14 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Produ
 from unmask.schemas.kafka import producer_config
 from unmask.streams.ledger.broker_clock import BrokerClock
 from unmask.streams.ledger.outputs import Record
+from unmask.streams.ledger.pieces import HEAD
 
 __all__ = ["Transactor", "fence_writer"]
 
 _INIT_TIMEOUT_S = 30.0
 _COMMIT_TIMEOUT_S = 15.0
+_ABORT_TIMEOUT_S = 5.0
+_FULL_S = 30.0
 
 
 def _config(bootstrap: str, transactional_id: str, timeout_ms: int) -> dict[str, object]:
@@ -36,32 +40,52 @@ class Transactor:
     def __init__(self, bootstrap: str, transactional_id: str, timeout_ms: int, clock: BrokerClock, ledger: str) -> None:
         self._clock = clock
         self._ledger = ledger
-        self._producer = Producer(_config(bootstrap, transactional_id, timeout_ms))
-        self._producer.init_transactions(_INIT_TIMEOUT_S)
         self._open = False
+        self._producer = Producer(_config(bootstrap, transactional_id, timeout_ms))
+        # On a fresh cluster this takes seconds, in which the consumer can already join its group.
+        self._refused: KafkaException | None = None
+        self._starting: threading.Thread | None = threading.Thread(target=self._start, daemon=True)
+        self._starting.start()
+
+    def _start(self) -> None:
+        try:
+            self._producer.init_transactions(_INIT_TIMEOUT_S)
+        except KafkaException as error:
+            self._refused = error
+
+    def _await_start(self) -> None:
+        if self._starting is not None:
+            self._starting.join()
+            self._starting = None
+        if self._refused is not None:
+            raise self._refused
 
     def send(self, record: Record) -> None:
         """Adds a record to the transaction, which begins with the first. Raises KafkaException, BufferError."""
         if not self._open:
+            self._await_start()
             self._producer.begin_transaction()
             self._open = True
-        # Records of the ledger topic carry the broker's append time back.
-        report = self._on_ledger if record.topic == self._ledger and record.key == b"h" else None
-        for _ in range(600):
+        deadline = 0.0
+        while True:
             try:
-                self._produce(record, report)
+                self._produce(record)
                 return
-            except BufferError:
+            except BufferError as error:
+                deadline = deadline or time.monotonic() + _FULL_S
+                if time.monotonic() > deadline:
+                    raise BufferError(
+                        f"the producer's queue stayed full for {_FULL_S:.0f} s; the broker does not take the ledger's "
+                        f"records"
+                    ) from error
                 self._producer.poll(0.05)
-        raise BufferError("the producer's queue stayed full for 30 s; the broker does not take the ledger's records")
 
-    def _produce(self, record: Record, report: object) -> None:
-        if report is None:
-            self._producer.produce(record.topic, record.value, record.key, record.partition)
+    def _produce(self, record: Record) -> None:
+        if record.key == HEAD and record.topic == self._ledger:
+            # The broker stamps this topic: a head's acknowledgement carries its time back.
+            self._producer.produce(record.topic, record.value, record.key, record.partition, on_delivery=self._on_head)
         else:
-            self._producer.produce(
-                record.topic, record.value, record.key, record.partition, on_delivery=self._on_ledger
-            )
+            self._producer.produce(record.topic, record.value, record.key, record.partition)
 
     def commit(self, consumer: Consumer, offsets: list[TopicPartition]) -> None:
         """Commits the transaction with the consumer's offsets. Raises KafkaException."""
@@ -83,16 +107,20 @@ class Transactor:
 
     def abort(self) -> None:
         """Aborts what is open, as far as the broker can be told; otherwise its timeout does."""
+        if self._starting is not None:
+            # It must not begin to start later and fence its successor.
+            self._starting.join()
+            self._starting = None
         if not self._open:
             return
         self._open = False
         try:
-            self._producer.abort_transaction(5.0)
+            self._producer.abort_transaction(_ABORT_TIMEOUT_S)
         except KafkaException:
             # Fenced or unreachable: the broker ends it by itself, and this producer is not used again.
             return
 
-    def _on_ledger(self, error: KafkaError | None, message: Message) -> None:
+    def _on_head(self, error: KafkaError | None, message: Message) -> None:
         if error is None:
             _, append_ms = message.timestamp()
             self._clock.observe(append_ms)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from aiokafka.errors import KafkaError
 from faust.types import TP
 
 from unmask.schemas.codes import AlertKind
@@ -116,6 +117,11 @@ class TablesService:
         self._obligations.follower.stop()
         if self._fatal is None:
             await asyncio.get_running_loop().run_in_executor(None, self._publisher.close)
+
+    @property
+    def error(self) -> BaseException | None:
+        """What ended them."""
+        return self._fatal
 
     def status(self) -> TablesStatus:
         """The tables' condition."""
@@ -266,6 +272,8 @@ class TablesService:
             now = time.monotonic()
             everything, due = now >= due, now + interval if now >= due else due
             for partition in list(self._live.values()):
+                if self._live.get(partition.partition) is not partition:
+                    continue  # taken away while another one was looked at
                 for output in partition.collect(_now(), everything=everything):
                     self._publisher.send(output, partition.partition)
                 # The loop's other tasks, the group's heartbeats among them, must not wait for all partitions.
@@ -296,10 +304,16 @@ class TablesService:
                 seen.clear()
                 continue
             watched = [TP(self._names[Source.TALLIES], number) for number in self._live]
-            ends = await self._app.consumer.highwaters(*watched)
+            try:
+                ends = await self._app.consumer.highwaters(*watched)
+                positions = {tp: await self._app.consumer.position(tp) for tp in ends}
+            except KafkaError:
+                # The group moves partitions just now, or the broker does not answer: that shows elsewhere.
+                seen.clear()
+                continue
             now = time.monotonic()
             for tp, end in ends.items():
-                position = await self._app.consumer.position(tp)
+                position = positions[tp]
                 target, since = seen.get(tp, (end, now))
                 if position is None or position >= target:
                     seen[tp] = (end, now)

@@ -9,11 +9,10 @@ from typing import Any
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
-from unmask.schemas.codes import AlertKind, ReasonCode
+from unmask.schemas.codes import AlertKind, Evidence, ReasonCode
 from unmask.streams.ledger.status import LedgerStatus
 from unmask.streams.tables.service import TablesStatus
 from unmask.streams.web.overview import Overview, Totals
-from unmask.streams.web.overview_view import OverviewView
 
 __all__ = ["WorkerCollector"]
 
@@ -23,25 +22,26 @@ _KINDS = tuple(kind.value for kind in AlertKind if kind is not AlertKind.UNKNOWN
 
 
 class WorkerCollector(Collector):
-    """Collects what a worker and the namespace's windows say at the moment of a scrape."""
+    """Collects what a worker and the namespace's windows say at the moment of a scrape.
+
+    `read` calls a function with the overview while nobody changes it.
+    """
 
     def __init__(
         self,
-        view: OverviewView,
+        read: Callable[[Callable[[Overview], list[Any]]], list[Any]],
         capabilities: tuple[str, ...],
         ledger: Callable[[], LedgerStatus | None],
         tables: Callable[[], TablesStatus | None],
     ) -> None:
-        self._view = view
+        self._read = read
         self._capabilities = capabilities
         self._ledger = ledger
         self._tables = tables
 
     def collect(self) -> Iterable[Any]:
         """All metric families."""
-        with self._view.lock:
-            yield from list(self._totals(self._view.overview))
-            yield from list(self._now(self._view.overview))
+        yield from self._read(lambda overview: [*self._totals(overview), *self._now(overview)])
         yield from _ledger_metrics(self._ledger())
         yield from _tables_metrics(self._tables())
 
@@ -88,8 +88,10 @@ class WorkerCollector(Collector):
             "Windows of the last hour by evidence.",
             labels=("window_seconds", "family", "state"),
         )
-        for (seconds, family, state), count in sorted(overview.evidence().items()):
-            evidence.add_metric((str(seconds), family, state), count)
+        counts = overview.evidence()
+        for seconds, family in sorted({(seconds, family) for seconds, family, _ in counts}):
+            for state in Evidence:
+                evidence.add_metric((str(seconds), family, state.value), counts[seconds, family, state.value])
         firing = overview.firing()
         alerts = GaugeMetricFamily("unmask_alerts_firing", "Alerts that fire, by kind.", labels=("kind",))
         for kind in _KINDS:

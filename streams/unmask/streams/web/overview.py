@@ -38,15 +38,19 @@ class Overview:
     def __init__(self, rules: TableRules) -> None:
         self.totals: dict[Scope, Totals] = {}
         self.rates = FallbackRates(rules)
-        self.position = 0
-        """Grows with everything that was read of the windows topic."""
+        self._positions: dict[int, int] = {}
         self._recent: dict[tuple[int, int], dict[str, str]] = {}
         self._firing: dict[str, str] = {}
         self._newest = 0
 
-    def window(self, key: str, record: dict[str, Any] | None) -> None:
-        """Takes a decoded window record in."""
-        self.position += 1
+    @property
+    def position(self) -> int:
+        """Grows with everything that was read of the windows topic, alike on all workers and over restarts."""
+        return sum(self._positions.values())
+
+    def window(self, record: dict[str, Any] | None, *, partition: int, offset: int) -> None:
+        """Takes a decoded window record in; None is a tombstone, or a record that does not matter here."""
+        self._positions[partition] = max(offset + 1, self._positions.get(partition, 0))
         if record is None:
             return
         if record["window_seconds"] == LIFETIME:

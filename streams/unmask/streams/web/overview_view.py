@@ -1,7 +1,8 @@
 """The overview of a namespace, kept up to date by a thread that reads windows and alerts."""
 
 import threading
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 from unmask.schemas.codec import decode
 from unmask.schemas.errors import DecodeError
@@ -15,6 +16,7 @@ from unmask.streams.web.overview import Overview
 
 __all__ = ["OverviewView"]
 
+_Answer = TypeVar("_Answer")
 _RECENT_MS = 2 * 3600 * 1000
 
 
@@ -26,8 +28,8 @@ class OverviewView:
     """
 
     def __init__(self, bootstrap: str, topics: Topics, rules: TableRules, now_ms: int) -> None:
-        self.lock = threading.Lock()
-        self.overview = Overview(rules)
+        self._lock = threading.Lock()
+        self._overview = Overview(rules)
         self.undecodable = 0
         self._windows = topics.windows.name
         self._oldest = (now_ms - _RECENT_MS) * 1000
@@ -37,15 +39,20 @@ class OverviewView:
         followed += [Followed(topics.alerts.name, p) for p in range(tables)]
         self.follower = TopicFollower("overview", bootstrap, followed, self._take)
 
+    def read(self, question: Callable[[Overview], _Answer]) -> _Answer:
+        """The answer of a function that is given the overview while nobody changes it."""
+        with self._lock:
+            return question(self._overview)
+
     def cross_window_alerts(self, owned: frozenset[int]) -> tuple[list[tuple[int, dict[str, Any]]], int] | None:
         """The alerts that span windows, with their revision; None until everything has been read."""
         if not self.follower.caught_up.is_set():
             return None
-        with self.lock:
-            return self.overview.rates.alerts(owned), self.overview.position
+        with self._lock:
+            return self._overview.rates.alerts(owned), self._overview.position
 
     def _take(self, messages: list[Any]) -> None:
-        with self.lock:
+        with self._lock:
             for message in messages:
                 try:
                     self._take_one(message)
@@ -55,11 +62,10 @@ class OverviewView:
     def _take_one(self, message: Any) -> None:
         key, value = message.key().decode(), message.value()
         if message.topic() != self._windows:
-            self.overview.alert(key, None if value is None else decode("alert", value))
+            self._overview.alert(key, None if value is None else decode("alert", value))
             return
         seconds, start, _ = key.split("|", 2)
-        if seconds != "0" and int(start) * MICROS + int(seconds) * MICROS < self._oldest:
-            # Decoding costs twenty times what looking at the key does.
-            self.overview.window(key, None)
-            return
-        self.overview.window(key, None if value is None else decode("window", value))
+        # Decoding costs twenty times what looking at the key does.
+        matters = seconds == "0" or int(start) * MICROS + int(seconds) * MICROS >= self._oldest
+        record = decode("window", value) if matters and value is not None else None
+        self._overview.window(record, partition=message.partition(), offset=message.offset())
