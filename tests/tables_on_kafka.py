@@ -79,9 +79,13 @@ class Stream:
         self._producer.produce(self.topics.admissions.name, value, name.encode(), partition_for(name, PARTITIONS))
         self._producer.flush(10)
 
+    def queue(self, topic: str, partition: int, key: bytes | None, value: bytes | None) -> None:
+        """Queues bytes, to be sent with whatever is written next."""
+        self._producer.produce(topic, value, key, partition)
+
     def raw(self, topic: str, partition: int, key: bytes | None, value: bytes | None) -> None:
         """Writes bytes."""
-        self._producer.produce(topic, value, key, partition)
+        self.queue(topic, partition, key, value)
         self._producer.flush(10)
 
     def read(self, name: str) -> list[tuple[str, dict[str, Any]]]:

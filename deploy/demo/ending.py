@@ -33,7 +33,7 @@ def show_windows(console: Console, records: WindowRecords, windows: range) -> No
 
 def show_verdicts(console: Console, verdicts: Iterable[Verdict]) -> None:
     """One line for each session."""
-    table = _table("Verdicts", "session", "verdict", "operations", "degraded", "ratio", "findings", "directive")
+    table = _table("Verdicts", "session", "verdict", "operations", "degraded", "ratio", "directive", "findings")
     for verdict in sorted(verdicts, key=lambda verdict: verdict.ended_at):
         ratio = verdict.degraded_operation_ratio
         above = f" > {verdict.threshold:.0%}" if verdict.above_threshold else ""
@@ -43,8 +43,8 @@ def show_verdicts(console: Console, verdicts: Iterable[Verdict]) -> None:
             str(verdict.operations),
             str(verdict.degraded_operations),
             "–" if ratio is None else f"{ratio:.1%}{above}",
-            ", ".join(verdict.findings),
             str(verdict.directive),
+            ", ".join(verdict.findings),
         )
     console.print(table)
 

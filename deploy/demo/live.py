@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 
-from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -25,12 +24,20 @@ VERDICT_STYLE: Mapping[VerdictKind, str] = {
     VerdictKind.DEGRADED_SUCCESS: "yellow",
     VerdictKind.HARD_FAILURE: "bold red",
 }
-_ALERTS = 8
+_FRAME = 12
+"""Lines of the picture that are no rows: the headline, and each table's title, header and blank line."""
 
 
-def picture(scene: Scene) -> RenderableType:
-    """Everything on one screen."""
-    return Group(_headline(scene), Text(), _windows(scene), _sessions(scene), _alerts(scene))
+def picture(scene: Scene, height: int) -> RenderableType:
+    """Everything on one screen of `height` lines: the newest rows of each table."""
+    rows = max(height - _FRAME, 6)
+    windows = min(len(scene.plan.phases) + 1, rows * 2 // 5)
+    sessions = (rows - windows + 1) // 2
+    alerts = rows - windows - sessions
+    return Group(
+        _headline(scene), Text(), _windows(scene, windows), Text(), _sessions(scene, sessions), Text(),
+        _alerts(scene, alerts),
+    )  # fmt: skip
 
 
 def subject(alert: Alert) -> str:
@@ -44,6 +51,8 @@ def subject(alert: Alert) -> str:
 
 
 def _headline(scene: Scene) -> Text:
+    if scene.elapsed > scene.plan.length:
+        return Text("The hosts are done; the last window closes.", style="bold")
     clock = f"{max(scene.elapsed, 0):4.0f} s of {scene.plan.length:.0f} s"
     line = Text.assemble((clock, "bold"), "   the upstream ", (scene.upstream, "bold cyan"), f"   {scene.hosts} hosts")
     if scene.events:
@@ -52,16 +61,19 @@ def _headline(scene: Scene) -> Text:
 
 
 def _table(title: str, *columns: str, numbers: tuple[str, ...] = ()) -> Table:
-    table = Table(title=title, box=box.SIMPLE_HEAD, title_justify="left", title_style="bold", pad_edge=False)
+    table = Table(
+        title=title, box=None, title_justify="left", title_style="bold", header_style="dim", pad_edge=False,
+        padding=(0, 2, 0, 0),
+    )  # fmt: skip
     for column in columns:
         table.add_column(column, justify="right" if column in numbers else "left", no_wrap=True)
     return table
 
 
-def _windows(scene: Scene) -> Table:
+def _windows(scene: Scene, rows: int) -> Table:
     numbers = ("attempts", "fallbacks", "masked", "hosts")
     table = _table("Windows", "window", "evidence", *numbers, "reasons", numbers=numbers)
-    for window in scene.board.whole_windows(WINDOW_S).values():
+    for window in list(scene.board.whole_windows(WINDOW_S).values())[-rows:]:
         state = window.evidence_state
         table.add_row(
             f"{window.window_start:%H:%M:%S}",
@@ -81,10 +93,10 @@ def _reasons(window: Window) -> str:
     return "; ".join([*said, *(f"because of: {cause}" for cause in causes)])
 
 
-def _sessions(scene: Scene) -> Table:
+def _sessions(scene: Scene, rows: int) -> Table:
     numbers = ("degraded", "operations")
     table = _table("Sessions that have ended", "session", "verdict", *numbers, "directive", numbers=numbers)
-    for verdict in sorted(scene.board.verdicts.values(), key=lambda verdict: verdict.ended_at):
+    for verdict in sorted(scene.board.verdicts.values(), key=lambda verdict: verdict.ended_at)[-rows:]:
         table.add_row(
             verdict.session_id,
             Text(str(verdict.verdict), style=VERDICT_STYLE[verdict.verdict]),
@@ -95,9 +107,9 @@ def _sessions(scene: Scene) -> Table:
     return table
 
 
-def _alerts(scene: Scene) -> Table:
+def _alerts(scene: Scene, rows: int) -> Table:
     table = _table("Alerts, newest first", "alert", "state", "about")
-    for alert in scene.board.alerts()[:_ALERTS]:
+    for alert in scene.board.alerts()[:rows]:
         style = "bold red" if alert.state is AlertState.FIRING else "dim"
         table.add_row(Text(str(alert.kind), style=style), Text(str(alert.state), style=style), subject(alert))
     return table

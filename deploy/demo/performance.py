@@ -83,7 +83,7 @@ def _shown(console: Console, say: Callable[[str], None], *, live: bool) -> Itera
         yield PlainProgress(say).update
         return
     with Live(console=console, auto_refresh=False, vertical_overflow="crop") as screen:
-        yield lambda scene: screen.update(picture(scene), refresh=True)
+        yield lambda scene: screen.update(picture(scene, console.height), refresh=True)
 
 
 def _compared(

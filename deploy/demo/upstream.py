@@ -17,6 +17,7 @@ from demo.plan import PLANS, Behaviour, Plan
 __all__ = ["Upstream", "main"]
 
 _HOST = "127.0.0.1"
+_LOOK_S = 0.02
 _STALL_S = 3.0  # longer than any client of the demo waits
 
 
@@ -34,14 +35,16 @@ class Upstream:
         """What it does now."""
         return self._plan.behaviour_at(time.time() - self._start)
 
-    def run(self) -> None:
-        """Serves until the process ends."""
-        while True:
+    def run(self, stop: threading.Event) -> None:
+        """Serves until it is told to stop."""
+        while not stop.wait(_LOOK_S):
             if self.behaviour() is Behaviour.REFUSES:
                 self._close()
             else:
                 self._open()
-            time.sleep(0.02)
+        self._close()
+        if self._reserved is not None:
+            self._reserved.close()
 
     def _open(self) -> None:
         if self._server is not None or self._reserved is None:
@@ -116,7 +119,7 @@ def main(arguments: list[str] | None = None) -> None:
     upstream = Upstream(given.port, PLANS[given.plan], given.start)
     sys.stdout.write("serving\n")
     sys.stdout.flush()
-    upstream.run()
+    upstream.run(threading.Event())
 
 
 if __name__ == "__main__":

@@ -40,12 +40,7 @@ def stream(
     ] = None,
 ) -> None:
     """Count, prove and judge: run the ledger and the tables until told to stop."""
-    logging.basicConfig(
-        level=os.environ.get("UNMASK_LOG_LEVEL", "INFO").upper(),
-        format="%(asctime)s %(levelname)s %(name)s %(message)s",
-    )
-    for chatty in ("faust", "aiokafka", "mode", "unmask.streams.tables.transport"):
-        logging.getLogger(chatty).setLevel(logging.WARNING)
+    _log()
     try:
         parts = _parts(only)
         settings = _settings(
@@ -67,6 +62,15 @@ def stream(
     except Exception as error:
         logging.getLogger(__name__).debug("the worker ended", exc_info=True)
         raise _failed(error) from error
+
+
+def _log() -> None:
+    level = os.environ.get("UNMASK_LOG_LEVEL", "INFO").upper()
+    known = logging.getLevelNamesMapping()
+    logging.basicConfig(level=known.get(level, logging.INFO), format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    # What these say at INFO is of no use to whoever runs a worker, and there is much of it.
+    for chatty in ("faust", "aiokafka", "mode", "unmask.streams.tables.transport"):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
 
 
 async def _run(settings: StreamSettings, parts: tuple[str, ...]) -> None:

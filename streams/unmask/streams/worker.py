@@ -13,7 +13,8 @@ from unmask.streams.ledger.service import LedgerService
 from unmask.streams.ledger.status import LedgerStatus
 from unmask.streams.settings import StreamSettings
 from unmask.streams.tables.rules import TableRules
-from unmask.streams.tables.service import TablesService, TablesStatus
+from unmask.streams.tables.service import TablesService
+from unmask.streams.tables.status import TablesStatus
 from unmask.streams.web.metrics import WorkerCollector
 from unmask.streams.web.overview_view import OverviewView
 from unmask.streams.web.server import Readiness, WebServer

@@ -1,34 +1,39 @@
 """What a batch says of its emitter's books, and what two batches together prove about the stretch between them.
 
-`shipped` is recorded minus dropped, cumulative. Between two batches of one emitter with nothing known in between, what
-was shipped when the later one began must be what was shipped through the earlier one; the rest is missing.
+`recorded` and `dropped` are cumulative; what is shipped is the difference. Between two batches of one emitter with
+nothing known in between, what had been recorded when the later one began must be what was recorded through the earlier
+one, or events are lost there: missing, if they were shipped, or dropped by the host. What is dropped only later, after
+it was cut into a batch, moves from shipped to dropped in a later account, and is lost where that batch is missing.
 """
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from unmask.consumers.verify.strict import Batch
+from unmask.consumers.verify.strict import FAMILIES, Batch
 from unmask.schemas.codes import Family, FlawCause
 
-__all__ = ["FAMILIES", "SESSION_FAMILIES", "Book", "Loss", "Stretch", "books_of", "compare_books"]
+__all__ = ["SESSION_FAMILIES", "Book", "Loss", "Stretch", "books_of", "compare_books"]
 
-FAMILIES = tuple(family.value for family in Family if family is not Family.UNKNOWN_FAMILY)
 SESSION_FAMILIES = frozenset(FAMILIES) - {Family.ROUTE_ATTEMPT.value}
 """Families whose events belong to sessions."""
 
 Books = Mapping[str, tuple[int, Mapping[str, int]]]
+"""Per family: recorded, and dropped by cause."""
 
 
 @dataclass(frozen=True, slots=True)
 class Book:
-    """The books at one cut: per family what was shipped, and what was dropped by cause, since the emitter began."""
+    """The books at one cut, since the emitter began."""
 
     cut: int
     families: Books = field(default_factory=dict)
+    ahead: bool = False
+    """Whether the host's clock was ahead of the broker's by too much, so that the cut is the broker's time instead."""
 
-    def shipped(self, family: str) -> int:
-        """Recorded minus dropped."""
+    def recorded(self, family: str) -> int:
+        """All events that the host recorded, dropped ones included."""
         entry = self.families.get(family)
         return 0 if entry is None else entry[0]
 
@@ -58,9 +63,9 @@ class Stretch:
     @property
     def cause(self) -> FlawCause:
         """One cause for the whole stretch: what is missing weighs more than what the host says that it dropped."""
-        if not any(loss.missing for loss in self.losses.values()):
-            return FlawCause.DROPPED
-        return FlawCause.MISCOUNT if self.before == self.after + 1 else FlawCause.GAP
+        if self.before > self.after + 1 and any(loss.missing > 0 for loss in self.losses.values()):
+            return FlawCause.GAP
+        return FlawCause.DROPPED if any(loss.dropped for loss in self.losses.values()) else FlawCause.MISCOUNT
 
     @property
     def concerns_sessions(self) -> bool:
@@ -68,7 +73,7 @@ class Stretch:
         return not SESSION_FAMILIES.isdisjoint(self.losses)
 
 
-def books_of(batch: Batch, cut: int) -> tuple[Book, Book]:
+def books_of(batch: Batch, cut: int, *, ahead: bool) -> tuple[Book, Book]:
     """The books when the batch began and when it was cut."""
     held = {
         Family.ROUTE_ATTEMPT.value: sum(len(group["occurred_at"]) for group in batch["route_attempts"]),
@@ -76,17 +81,19 @@ def books_of(batch: Batch, cut: int) -> tuple[Book, Book]:
         Family.MASKED_ERROR.value: len(batch["masked_errors"]),
         Family.SESSION_TEARDOWN.value: len(batch["session_teardowns"]),
     }
-    end: dict[str, tuple[int, dict[str, int]]] = {}
+    end: dict[str, tuple[int, Mapping[str, int]]] = {}
     for account in batch["accounts"]:
         if account["family"] in held:
-            lost = {entry["cause"]: entry["count"] for entry in account["dropped"] if entry["count"]}
-            end[account["family"]] = (account["recorded"] - sum(lost.values()), lost)
+            dropped: Counter[str] = Counter()
+            for entry in account["dropped"]:
+                dropped[entry["cause"]] += entry["count"]
+            end[account["family"]] = (account["recorded"], +dropped)
     begin = dict(end)
     for family, events in held.items():
         if events:
-            shipped, lost = end.get(family, (0, {}))
-            begin[family] = (shipped - events, lost)
-    return Book(cut, begin), Book(cut, end)
+            recorded, lost = end.get(family, (0, {}))
+            begin[family] = (recorded - events, lost)
+    return Book(cut, begin, ahead), Book(cut, end, ahead)
 
 
 def compare_books(after: int, earlier: Book, before: int, later: Book) -> Stretch | None:
@@ -94,9 +101,9 @@ def compare_books(after: int, earlier: Book, before: int, later: Book) -> Stretc
     losses: dict[str, Loss] = {}
     if earlier.families != later.families:
         for family in FAMILIES:
-            missing = later.shipped(family) - earlier.shipped(family)
-            known, now = earlier.dropped(family), later.dropped(family)
-            dropped = {cause: n - known.get(cause, 0) for cause, n in now.items() if n != known.get(cause, 0)}
-            if missing or dropped:
-                losses[family] = Loss(missing, dropped)
+            lost = later.recorded(family) - earlier.recorded(family)
+            if lost:
+                known, now = earlier.dropped(family), later.dropped(family)
+                dropped = {c: n for c in {**known, **now} if (n := now.get(c, 0) - known.get(c, 0))}
+                losses[family] = Loss(lost - sum(dropped.values()), dropped)
     return Stretch(after, before, earlier.cut, later.cut, losses) if losses else None

@@ -7,15 +7,26 @@ runs is missing, and compared when somebody asks.
 from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from unmask.consumers.verify.account import Book, Stretch, books_of, compare_books
 from unmask.consumers.verify.rules import SKEW
 from unmask.consumers.verify.strict import Batch
 from unmask.schemas.scope import Scope
 
-__all__ = ["Chain"]
+__all__ = ["Chain", "Placed"]
 
 _ALWAYS = -1
+
+
+class Placed(NamedTuple):
+    """Where a batch that is new stands in its emitter's time."""
+
+    cut: int
+    ahead: bool
+    """Whether its clock was ahead by too much, so that the cut is the broker's time instead."""
+    filled: bool
+    """Whether later batches had come before it."""
 
 
 @dataclass(slots=True)
@@ -39,6 +50,8 @@ class Chain:
     heartbeat: int
     last_arrival: int
     """Broker's time of its newest record, duplicates included."""
+    first_cut: int = 0
+    """The cut of the batch that was read first."""
     closed: bool = False
     _runs: list[_Run] = field(default_factory=list)
     _lossy: list[Stretch] = field(default_factory=list)
@@ -47,7 +60,7 @@ class Chain:
     def begun_by(cls, batch: Batch, partition: int, arrival: int) -> "Chain":
         """The chain of an emitter of which this is the first batch that is read."""
         said = batch["emitter"]
-        started = min(said["started_at"], batch["sent_at"], arrival + SKEW)
+        started = min(said["started_at"], arrival if batch["sent_at"] > arrival + SKEW else batch["sent_at"])
         chain = cls(
             said["emitter_id"], Scope(**said["scope"]), partition, started, said["heartbeat_ms"] * 1000, arrival
         )  # fmt: skip
@@ -61,33 +74,28 @@ class Chain:
         """Up to when it has accounted."""
         return self._runs[-1].end.cut
 
-    def add(self, batch: Batch, arrival: int) -> bool:
-        """Takes a batch in; False where it was known."""
+    def add(self, batch: Batch, arrival: int) -> Placed | None:
+        """Takes a batch in; None where it was known."""
         self.last_arrival = max(self.last_arrival, arrival)
         seq = batch["batch_seq"]
         at = bisect_right(self._runs, seq, key=lambda run: run.first)
         left = self._runs[at - 1]
         if seq <= left.last:
-            return False
+            return None
         right = self._runs[at] if at < len(self._runs) else None
-        run = _Run(seq, seq, *books_of(batch, self._cut(batch["sent_at"], arrival, left, right)))
+        placed = _place(batch["sent_at"], arrival, left.end, None if right is None else right.begin)
+        if len(self._runs) == 1:
+            self.first_cut = placed.cut
+        if right is None:
+            self.heartbeat = batch["emitter"]["heartbeat_ms"] * 1000
+        run = _Run(seq, seq, *books_of(batch, placed.cut, ahead=placed.ahead))
         self._runs.insert(at, run)
         if right is not None and right.first == seq + 1:
             self._join(at, run, right)
         if left.last == seq - 1:
             self._join(at - 1, left, run)
         self.closed = self.closed or batch["closing"]
-        return True
-
-    @staticmethod
-    def _cut(sent: int, arrival: int, left: _Run, right: _Run | None) -> int:
-        """A cut never lies before that of the batch before it, nor behind that of the batch after it.
-
-        The newest batch of an emitter whose clock is ahead accounts for no time that has not come.
-        """
-        if right is not None:
-            return min(max(sent, left.end.cut), right.begin.cut)
-        return max(left.end.cut, arrival if sent > arrival + SKEW else sent)
+        return placed
 
     def _join(self, at: int, left: _Run, right: _Run) -> None:
         stretch = compare_books(left.last, left.end, right.first, right.begin)
@@ -113,3 +121,15 @@ class Chain:
             stretch = compare_books(left.last, left.end, right.first, right.begin)
             if stretch is not None:
                 yield stretch
+
+
+def _place(sent: int, arrival: int, left: Book, right: Book | None) -> Placed:
+    """A cut never lies before that of the batch before it, nor behind that of the batch after it.
+
+    The newest batch of an emitter whose clock is ahead accounts for no time that has not come.
+    """
+    if right is None:
+        ahead = sent > arrival + SKEW
+        return Placed(max(left.cut, arrival if ahead else sent), ahead, filled=False)
+    ahead = right.ahead and sent > right.cut
+    return Placed(min(max(sent, left.cut), right.cut), ahead, filled=True)

@@ -23,9 +23,13 @@ from unmask.schemas.scope import Scope
 from unmask.schemas.verdict_digest import verify_digest
 from unmask.schemas.windowing import LIFETIME, MICROS
 
-__all__ = ["Range", "compare_verdicts", "compare_windows"]
+__all__ = ["RECENT", "Range", "compare_verdicts", "compare_windows"]
+
+RECENT = 30 * MICROS
+"""A stream that keeps up has published what is over by then; one that was stopped may not have."""
 
 _PENDING, _ABSENT = Evidence.PENDING.value, Evidence.ABSENT.value
+_CLEAN = VerdictKind.CLEAN_SUCCESS.value
 _DEFAULT_THRESHOLD = 0.05
 _BEFORE_HEAD = "partly before the oldest record that the log still has"
 _OPEN = "not settled: a partition or a living emitter has not passed its end yet"
@@ -68,7 +72,8 @@ def compare_windows(
             if book.blind(start):
                 examined.skip("windows", _BEFORE_HEAD)
             else:
-                _compare_window(examined, expected_window(recount, book, start), here.get(start, {}))
+                recent = start + seconds * MICROS > book.closed_through - RECENT
+                _compare_window(examined, expected_window(recount, book, start), here.get(start, {}), recent=recent)
 
 
 def _starts(recount: Recount, book: EvidenceBook, here: Mapping[int, Any], within: Range) -> list[int]:
@@ -83,7 +88,7 @@ def _starts(recount: Recount, book: EvidenceBook, here: Mapping[int, Any], withi
 
 
 def _compare_window(
-    examined: Examined, expected: Mapping[str, Fields], standing: Mapping[str, Fields | Unusable]
+    examined: Examined, expected: Mapping[str, Fields], standing: Mapping[str, Fields | Unusable], *, recent: bool
 ) -> None:
     compared = False
     for key in sorted(expected.keys() | standing.keys()):
@@ -95,7 +100,7 @@ def _compare_window(
         compared = True
         examined.window_records += 1
         if not (_is_silence(recounted) and stands is None) and not (recounted is None and _is_silence(stands)):
-            _match(examined, key, stands, recounted)
+            _match(examined, key, stands, recounted, recent=recent)
     if compared:
         examined.windows += 1
     else:
@@ -126,11 +131,13 @@ def _is_silence(fields: Fields | Unusable | None) -> bool:
     return not any(value for name, value in fields.items() if not name.endswith(".state"))
 
 
-def _match(examined: Examined, key: str, stands: Fields | Unusable | None, recounted: Fields | None) -> None:
+def _match(
+    examined: Examined, key: str, stands: Fields | Unusable | None, recounted: Fields | None, *, recent: bool = False
+) -> None:
     if isinstance(stands, Unusable):
         examined.mismatches.append(Mismatch("window", key, {"record": stands.why}, {"record": "sound"}))
     elif stands != recounted:
-        examined.mismatches.append(Mismatch("window", key, stands, recounted))
+        examined.mismatches.append(Mismatch("window", key, stands, recounted, recent))
 
 
 def _read_window(published: PublishedTopic, entry: Entry, partitions: int) -> tuple[int, int, Fields | Unusable]:
@@ -172,7 +179,7 @@ def compare_verdicts(
             examined.digests += 1
             if not verify_digest(verdict):
                 told = {"digest": "not that of the verdict's content"}
-                examined.mismatches.append(Mismatch("verdict", session_id, told, {"digest": "of its content"}))
+                examined.mismatches.append(Mismatch("digest", session_id, told, {"digest": "of its content"}))
         _compare_verdict(examined, recount, as_of, session_id, standing, admissions, within)
 
 
@@ -208,10 +215,24 @@ def _compare_verdict(
         elif verdict is None and judged.ended and within.holds(session.last_event):
             examined.skip("verdicts", judged.why)
         return
-    if within.holds(judged.ended_at) or (verdict is not None and within.holds(verdict["ended_at"])):
-        examined.verdicts += 1
-        if stands != judged.fields:
-            examined.mismatches.append(Mismatch("verdict", session_id, stands, judged.fields))
+    if not within.holds(judged.ended_at) and (verdict is None or not within.holds(verdict["ended_at"])):
+        return
+    if session.out_of_order and stands is not None and _is_doubt(stands, judged.fields):
+        examined.skip("verdicts", "batches came out of order, and the stream keeps a doubt that the whole log dispels")
+        return
+    examined.verdicts += 1
+    if stands != judged.fields:
+        through = min((as_of.through.get(partition, 0) for partition in recount.partitions), default=0)
+        recent = (session.ended_arrival or judged.ended_at) > through - RECENT
+        examined.mismatches.append(Mismatch("verdict", session_id, stands, judged.fields, recent))
+
+
+def _is_doubt(stands: Fields, recounted: Fields) -> bool:
+    """Whether all that a verdict says against the recount is that its evidence is not complete."""
+    if stands["evidence"] != Evidence.LOSSY.value or recounted["evidence"] != Evidence.COMPLETE.value:
+        return False
+    follows = {"evidence", "verdict", "directive"} if recounted["verdict"] == _CLEAN else {"evidence"}
+    return all(stands[name] == value for name, value in recounted.items() if name not in follows)
 
 
 def _compare_unjudged(examined: Examined, session_id: str, verdict: dict[str, Any], why: NotJudged) -> None:
@@ -239,7 +260,7 @@ def _inherited(
                 open_directives.append(Directive(verdict["directive"]))
             continue
         directive = Directive(left["directive"])
-        clean = left["verdict"] == VerdictKind.CLEAN_SUCCESS.value or directive is Directive.NONE
+        clean = left["verdict"] == _CLEAN or directive is Directive.NONE
         if not clean and not admissions.discharged(name, left["digest"]):
             open_directives.append(directive)
     return open_directives

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from unmask.consumers.verify.chain import Placed
 from unmask.consumers.verify.rules import SKEW
 from unmask.consumers.verify.strict import Batch
 from unmask.schemas.codes import Family
@@ -56,20 +57,26 @@ class CountBook:
         self._sizes = window_seconds
         self.windows: dict[WindowId, dict[Scope, Counts]] = {}
 
-    def count(self, batch: Batch, scope: Scope, arrival: int, newest: int, grace: int) -> int:
-        """Counts a batch's events; `newest` is the newest broker's time of its partition. Returns how many."""
+    def count(self, batch: Batch, scope: Scope, arrival: int, placed: Placed, over: int) -> int:
+        """Counts a batch's events. Windows that end at or before `over` were closed before. Returns how many.
+
+        An event from the future counts in the broker's window; where the host's clock is ahead by too much altogether,
+        all that lies after the batch's own cut counts there.
+        """
+        latest = placed.cut if placed.ahead else max(arrival + SKEW, placed.cut)
+        instead = placed.cut if placed.ahead else arrival
         total = 0
         for family, capability, code, instants in _columns(batch):
             total += len(instants)
-            if max(instants) > arrival + SKEW:
-                honest = [instant for instant in instants if instant <= arrival + SKEW]
-                self._skewed(scope, arrival, len(instants) - len(honest))
-                instants = honest + [arrival] * (len(instants) - len(honest))
+            if max(instants) > latest:
+                honest = [instant for instant in instants if instant <= latest]
+                self._skewed(scope, instead, len(instants) - len(honest))
+                instants = honest + [instead] * (len(instants) - len(honest))
             for seconds in self._sizes:
                 for start, n in _by_window(instants, seconds):
                     counts = self.of(start, seconds, scope)
                     counts.events[family, capability, code] += n
-                    if seconds != LIFETIME and start + seconds * MICROS + grace <= newest:
+                    if seconds != LIFETIME and start + seconds * MICROS <= over:
                         counts.late += n
         return total
 
@@ -79,9 +86,9 @@ class CountBook:
             for start, _ in _by_window([arrival], seconds):
                 self.of(start, seconds, scope).duplicates += 1
 
-    def _skewed(self, scope: Scope, arrival: int, n: int) -> None:
+    def _skewed(self, scope: Scope, at: int, n: int) -> None:
         for seconds in self._sizes:
-            for start, _ in _by_window([arrival], seconds):
+            for start, _ in _by_window([at], seconds):
                 self.of(start, seconds, scope).skewed += n
 
     def of(self, start: int, seconds: int, scope: Scope) -> Counts:

@@ -9,10 +9,11 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from unmask.consumers.verify.account import FAMILIES, Loss
+from unmask.consumers.verify.account import Loss
 from unmask.consumers.verify.chain import Chain
 from unmask.consumers.verify.recount import Recount
-from unmask.consumers.verify.rules import MAX_FLAWED, MAX_WITNESSED, SKEW, RecountRules
+from unmask.consumers.verify.rules import SKEW, RecountRules, reach
+from unmask.consumers.verify.strict import FAMILIES
 from unmask.schemas.codes import Evidence, FlawCause
 from unmask.schemas.scope import Scope
 from unmask.schemas.windowing import MICROS
@@ -66,9 +67,8 @@ class _Flaw:
     def spoils(self, family: str) -> bool:
         if self.losses is None:
             return True
-        loss = self.losses.get(family)
-        # More received than recorded disproves the account just as less does.
-        return loss is not None and (loss.missing != 0 or any(n > 0 for n in loss.dropped.values()))
+        # More received than recorded disproves an account just as less does.
+        return family in self.losses
 
 
 def standing_of(chain: Chain, through: int, rules: RecountRules) -> Standing:
@@ -123,8 +123,8 @@ class EvidenceBook:
         for chain in recount.chains.values():
             self._take_chain(chain)
             last = chain.last_cut - chain.last_cut % size
-            first = max(chain.started - chain.started % size, last - MAX_WITNESSED * size)
-            opened[chain.scope].append(first)
+            began = max(chain.started, chain.first_cut - reach(self.seconds))
+            opened[chain.scope].append(began - began % size)
             left[chain.scope].append(last)
         self._witnesses = {scope: (sorted(opened[scope]), sorted(left[scope])) for scope in opened}
 
@@ -143,9 +143,8 @@ class EvidenceBook:
 
     def _touched(self, first: int, last: int) -> range:
         size = self.seconds * MICROS
-        newest = last - last % size
-        begin = max(first, last - MAX_FLAWED * size)
-        return range(begin - begin % size, newest + 1, size)
+        begin = max(first, last - reach(self.seconds))
+        return range(begin - begin % size, last + 1, size)
 
     def _flag(self, starts: Iterable[int], flaw: _Flaw) -> None:
         for start in starts:

@@ -24,6 +24,8 @@ _STRICTEST_LAST = (
     Directive.HALT_AND_ALERT_DEVELOPER,
 )  # fmt: skip
 _FOR_EVER = 1 << 62
+_NAMED = 1024
+_TEARDOWNS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,24 +55,36 @@ def judge(
         return NotJudged("a part of it lies beyond the log's retained head")
     if session.after_the_end:
         return NotJudged("events of it came so long after its end that its verdict stood")
+    if len(session.operations) > _NAMED or len(session.teardowns) > _TEARDOWNS:
+        return NotJudged("more degraded operations or teardowns than the stream tells apart")
     standings = [(chain, standing_of(chain, as_of.through.get(chain.partition, 0), recount.rules)) for chain in chains]
+    lives = any(standing.alive or standing.cause is FlawCause.BEHIND for _, standing in standings)
     if not session.teardowns:
-        if any(standing.alive or standing.cause is FlawCause.BEHIND for _, standing in standings):
+        if lives:
             return NotJudged("it has not ended", ended=False)
         return Judgement(max(chain.last_cut for chain in chains), _abandoned(session, threshold))
+    again = session.last_opened > end
+    if again and (lives or session.out_of_order or len(chains) > 1):
+        return NotJudged("it was opened again after it had ended")
     # Whoever ended it has thereby accounted for it; the others owe an account up to its end.
     enders = {teardown["emitter_id"] for teardown in session.teardowns}
-    owing = [(chain, at) for chain, at in standings if chain.emitter_id not in enders and chain.last_cut < end]
-    if any(standing.alive for _, standing in owing):
+    others = [(chain, at) for chain, at in standings if chain.emitter_id not in enders]
+    if any(standing.alive and chain.last_cut < end for chain, standing in others):
         return NotJudged("an emitter of it has not accounted up to its end yet")
-    if any(chain.closed for chain, _ in owing):
-        return NotJudged("an emitter closed while it was open, and another one ended it")
-    lossy = bool(owing)
-    begin = session.opened or 0
-    for chain in chains:
-        stretches = (stretch for stretch in chain.lossy() if stretch.concerns_sessions)
-        lossy = lossy or any(begin <= s.cut_before and s.cut_after <= end for s in stretches)
+    if others and (any(chain.closed for chain, _ in others) or len({chain.partition for chain in chains}) > 1):
+        return NotJudged("an emitter left it open, and another one ended it")
+    lacks = _lacks(session, chains, end)
+    if lacks and not _lacks(session, chains, min(teardown["occurred_at"] for teardown in session.teardowns)):
+        return NotJudged("it ended more than once, and something is lost in between")
+    lossy = lacks or again or any(chain.last_cut < end for chain, _ in others)
     return Judgement(end, _ended(session, threshold, inherited, lossy=lossy))
+
+
+def _lacks(session: SessionFacts, chains: list[Chain], end: int) -> bool:
+    """Whether events of sessions are lost in a stretch of its emitters that touches its time up to `end`."""
+    begin = session.opened or 0
+    stretches = (stretch for chain in chains for stretch in chain.lossy() if stretch.concerns_sessions)
+    return any(begin <= stretch.cut_before and stretch.cut_after <= end for stretch in stretches)
 
 
 def _beyond_the_log(recount: Recount, session: SessionFacts, chains: list[Chain], end: int) -> bool:

@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
-from unmask.consumers.verify.expected import Fields
+from unmask.consumers.verify.expected import Fields, evidence_states
+from unmask.schemas.codes import Evidence
 
 __all__ = ["Difference", "Examined", "Exit", "Mismatch", "Outcome"]
 
@@ -27,7 +28,7 @@ class Difference:
     """One field of one record that is not what the log says. None where one side has no such record or field."""
 
     what: str
-    """`window`, `verdict` or `mark`."""
+    """`window`, `verdict`, `digest` (of a verdict) or `mark`."""
     key: str
     field: str
     published: Any
@@ -42,6 +43,13 @@ class Mismatch:
     key: str
     published: Fields | None
     recounted: Fields | None
+    recent: bool = False
+    """Whether it is about what was over only a moment before the stream's own time."""
+
+    @property
+    def pending(self) -> bool:
+        """Whether the published record says itself that it is not the last word."""
+        return self.published is not None and evidence_states(self.published) == {Evidence.PENDING.value}
 
     def differences(self) -> list[Difference]:
         """Field by field; one line for a record that only one side has."""

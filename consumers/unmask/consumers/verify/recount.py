@@ -6,6 +6,7 @@ they lie on; what each proves is kept as chains, counts and sessions, from which
 
 import hashlib
 from dataclasses import dataclass, field
+from typing import Any
 
 from unmask.consumers.verify.chain import Chain
 from unmask.consumers.verify.counts import CountBook
@@ -55,8 +56,8 @@ class Totals:
     events: int = 0
     duplicates: int = 0
     unreadable: int = 0
-    skipped: int = 0
-    """Offsets that the log does not hold between its first and its last record."""
+    holes: int = 0
+    """Offsets between the first and the last record that hold none."""
 
 
 @dataclass(slots=True)
@@ -97,9 +98,9 @@ class Recount:
     def _move(self, facts: PartitionFacts, offset: int, arrival: int) -> None:
         if facts.next is None:
             facts.head = arrival
-        elif offset > facts.next:
-            self.totals.skipped += offset - facts.next
-            self.unclear.append(Unclear(FlawCause.SKIPPED, min(facts.newest, arrival), arrival))
+        else:
+            # What is missing between records that stand are markers of somebody's transactions: no batches.
+            self.totals.holes += offset - facts.next
         facts.next = offset + 1
         facts.newest = max(facts.newest, arrival)
 
@@ -108,42 +109,41 @@ class Recount:
         chain = self.chains.get(_name_of(key))
         known = chain is not None and chain.partition == partition
         since = chain.last_cut if chain is not None and known else arrival - self.rules.unknown_batch
-        self.unclear.append(Unclear(FlawCause.QUARANTINED, min(since, arrival), arrival))
+        self.unclear.append(Unclear(FlawCause.QUARANTINED, min(since, arrival), max(since, arrival)))
 
     def _take_batch(self, partition: int, facts: PartitionFacts, arrival: int, batch: Batch) -> None:
         emitter_id = batch["emitter"]["emitter_id"]
         chain = self.chains.get(emitter_id)
         if chain is None:
             chain = self.chains[emitter_id] = Chain.begun_by(batch, partition, arrival)
-        if not chain.add(batch, arrival):
+        placed = chain.add(batch, arrival)
+        if placed is None:
             self.totals.duplicates += 1
             self.counts.duplicate(chain.scope, arrival)
             return
         self.totals.batches += 1
-        grace = self.grace.get(partition, 0)
-        self.totals.events += self.counts.count(batch, chain.scope, arrival, facts.newest, grace)
-        self._take_sessions(emitter_id, arrival, batch)
+        over = facts.newest - self.grace.get(partition, 0)
+        self.totals.events += self.counts.count(batch, chain.scope, arrival, placed, over)
+        self._take_sessions(emitter_id, arrival, batch, filled=placed.filled)
 
-    def _take_sessions(self, emitter_id: str, arrival: int, batch: Batch) -> None:
+    def _take_sessions(self, emitter_id: str, arrival: int, batch: Batch, *, filled: bool) -> None:
+        def named(session_id: str, event: dict[str, Any]) -> SessionFacts:
+            session = self.sessions.get(session_id)
+            if session is None:
+                session = self.sessions[session_id] = SessionFacts(session_id)
+            session.touch(emitter_id, event["occurred_at"], arrival, self.rules.session_memory)
+            session.out_of_order = session.out_of_order or filled
+            return session
+
         for opening in batch["session_openings"]:
-            self._session(emitter_id, opening["session_id"], opening["occurred_at"], arrival).open(opening)
+            named(opening["session_id"], opening).open(opening)
         for masked in batch["masked_errors"]:
-            self._session(emitter_id, masked["session_id"], masked["occurred_at"], arrival).mask(masked)
+            named(masked["session_id"], masked).mask(masked)
         for fallback in batch["kernel_fallbacks"]:
-            session_id = fallback["session_id"]
-            if session_id is not None:
-                session = self._session(emitter_id, session_id, fallback["occurred_at"], arrival)
-                session.fall_back(fallback["operation_id"])
+            if fallback["session_id"] is not None:
+                named(fallback["session_id"], fallback).fall_back(fallback["operation_id"])
         for teardown in batch["session_teardowns"]:
-            session = self._session(emitter_id, teardown["session_id"], teardown["occurred_at"], arrival)
-            session.tear_down(emitter_id, teardown, arrival)
-
-    def _session(self, emitter_id: str, session_id: str, at: int, arrival: int) -> SessionFacts:
-        session = self.sessions.get(session_id)
-        if session is None:
-            session = self.sessions[session_id] = SessionFacts(session_id)
-        session.touch(emitter_id, at, arrival, self.rules.session_memory)
-        return session
+            named(teardown["session_id"], teardown).tear_down(emitter_id, teardown, arrival)
 
 
 def _name_of(key: bytes | None) -> str:

@@ -21,7 +21,7 @@ _WORDS = {
 
 def _labels(difference: Difference) -> dict[str, Any]:
     """What the record is about, from its key."""
-    if difference.what == "verdict":
+    if difference.what in ("verdict", "digest"):
         return {"session_id": difference.key}
     if difference.what == "mark":
         return {"partition": int(difference.key)}
@@ -115,7 +115,7 @@ def _checked(outcome: Outcome) -> Table:
     table.add_column()
     log = f"{read['records']:,} records of {read['partitions']} partitions: {read['events']:,} events in "
     log += f"{read['batches']:,} batches of {read['emitters']:,} emitters, {read['duplicates']:,} seen again, "
-    log += f"{read['unreadable']:,} unreadable, {read['skipped']:,} offsets missing"
+    log += f"{read['unreadable']:,} unreadable, {read['holes']:,} offsets without any"
     table.add_row("log", log)
     table.add_row("oldest record", _instant(outcome.log_from) or "none")
     table.add_row("broker's time", f"{_instant(outcome.broker_time)}, evidence as of {_instant(outcome.read_through)}")

@@ -4,14 +4,18 @@ from dataclasses import dataclass
 
 from unmask.schemas.windowing import MICROS
 
-__all__ = ["MAX_FLAWED", "MAX_WITNESSED", "SKEW", "RecountRules"]
+__all__ = ["SKEW", "RecountRules", "reach"]
 
 SKEW = 300 * MICROS
 """Events further than this ahead of the broker's clock count in the broker's window."""
-MAX_WITNESSED = 100_000
-"""One batch witnesses at most this many windows of a size, the newest."""
-MAX_FLAWED = 20_000
-"""One stretch flaws at most this many windows of a size, the newest."""
+
+_KEPT = 7 * 24 * 3600 * MICROS
+_MOST_WINDOWS = 100_000
+
+
+def reach(seconds: int) -> int:
+    """How far back from its end a stretch of time may touch windows of a size, so that no clock can fill the topics."""
+    return min(_KEPT, _MOST_WINDOWS * seconds * MICROS)
 
 
 @dataclass(frozen=True, slots=True)

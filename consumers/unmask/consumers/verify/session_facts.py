@@ -18,6 +18,7 @@ class SessionFacts:
     last_event: int = 0
     emitters: set[str] = field(default_factory=set)
     """Whoever named it."""
+    last_opened: int = 0
     predecessors: set[str] = field(default_factory=set)
     operations: dict[str, bool | None] = field(default_factory=dict)
     """Degraded operations: True where every masked error of it was bit-for-bit equivalent, None where none was seen."""
@@ -30,6 +31,8 @@ class SessionFacts:
     """Distinct ones, each with the emitter that sent it."""
     ended_arrival: int | None = None
     """Broker's time at which it had ended."""
+    out_of_order: bool = False
+    """Whether a batch that named it came after later ones of its emitter."""
     after_the_end: bool = False
     """Whether something came so long after its end that a verdict need no longer heed it."""
 
@@ -54,6 +57,7 @@ class SessionFacts:
         """It began, or was taken up on another emitter."""
         at = opening["occurred_at"]
         self.opened = at if self.opened is None else min(self.opened, at)
+        self.last_opened = max(self.last_opened, at)
         if opening["predecessor_session_id"] is not None:
             self.predecessors.add(opening["predecessor_session_id"])
 

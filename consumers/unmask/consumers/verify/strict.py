@@ -7,18 +7,22 @@ counts do too, and the comparison shows it.
 from collections.abc import Iterable
 from typing import Any
 
-from unmask.schemas.codes import QuarantineReason
+from unmask.schemas.codes import Family, QuarantineReason
 from unmask.schemas.errors import DecodeError
 from unmask.schemas.framing import Framing
 from unmask.schemas.signatures import is_signature
 from unmask.schemas.tokens import all_tokens, is_token
 
-__all__ = ["Batch", "StrictReader"]
+__all__ = ["FAMILIES", "Batch", "StrictReader"]
 
 Batch = dict[str, Any]
 """A decoded event_batch; instants are microseconds."""
+FAMILIES = tuple(family.value for family in Family if family is not Family.UNKNOWN_FAMILY)
+"""The families whose events are counted."""
 
 _YEAR_2200 = 7_258_118_400_000_000
+_MOST = 10**15
+_DAY_MS = 86_400_000
 _OPTIONAL_IDS = ("entry_point", "run_id", "tenant_id", "conversation_id", "session_id", "operation_id")
 _MEMORY = 50_000
 
@@ -81,8 +85,10 @@ class StrictReader:
 def _broken_rule(batch: Batch) -> str | None:
     """The first rule that the batch breaks, in words; None where it keeps all."""
     emitter = batch["emitter"]
-    if batch["batch_seq"] < 1 or emitter["heartbeat_ms"] < 1:
-        return "batch_seq and heartbeat_ms begin at 1"
+    if not 1 <= batch["batch_seq"] <= _MOST or not 1 <= emitter["heartbeat_ms"] <= _DAY_MS:
+        return "batch_seq or heartbeat_ms is out of range"
+    if not all(0 <= count <= _MOST for count in _counts(batch)):
+        return "a count is out of range"
     if not all(0 <= instant <= _YEAR_2200 for instant in _instants(batch)):
         return "an instant is out of range"
     return _broken_account(batch) or _broken_event(batch)
@@ -100,16 +106,23 @@ def _instants(batch: Batch) -> Iterable[int]:
             yield event["occurred_at"]
 
 
+def _counts(batch: Batch) -> Iterable[int]:
+    for account in batch["accounts"]:
+        yield account["recorded"]
+        yield from (entry["count"] for entry in account["dropped"])
+    for teardown in batch["session_teardowns"]:
+        yield teardown["operations"]
+        yield teardown["degraded_operations"]
+        yield from (claim["count"] for claim in teardown["claims"])
+
+
 def _broken_account(batch: Batch) -> str | None:
-    families = [account["family"] for account in batch["accounts"]]
+    # Families that this version does not know all have one name.
+    families = [account["family"] for account in batch["accounts"] if account["family"] in FAMILIES]
     if len(set(families)) < len(families):
         return "a family has two accounts"
-    for account in batch["accounts"]:
-        lost = [entry["count"] for entry in account["dropped"]]
-        if any(count < 0 for count in lost):
-            return "counts are not negative"
-        if sum(lost) > account["recorded"]:
-            return "more events dropped than recorded"
+    if any(sum(entry["count"] for entry in a["dropped"]) > a["recorded"] for a in batch["accounts"]):
+        return "more events dropped than recorded"
     return None
 
 
@@ -123,8 +136,4 @@ def _broken_event(batch: Batch) -> str | None:
             return "the routes of a fallback are unknown"
     if not all(is_signature(masked["masked_upstream_signature"]) for masked in batch["masked_errors"]):
         return "a signature is not of the grammar"
-    for teardown in batch["session_teardowns"]:
-        counts = [teardown["operations"], teardown["degraded_operations"], *(c["count"] for c in teardown["claims"])]
-        if min(counts) < 0:
-            return "counts are not negative"
     return None

@@ -188,7 +188,12 @@ class _Verification:
     def _outcome(
         self, recount: Recount, as_of: AsOf, examined: Examined, certain: list[Mismatch], open_still: list[Mismatch]
     ) -> Outcome:
-        differences = [difference for mismatch in certain for difference in mismatch.differences()]
+        unpublished = [m for m in certain if m.recent and (m.published is None or m.pending)]
+        for mismatch in unpublished:
+            examined.skip(f"{mismatch.what} records", "over only a moment ago, and not published yet")
+        withheld = [m for m in certain if m.pending and m not in unpublished]
+        wrong = [m for m in certain if m not in unpublished and m not in withheld]
+        differences = [difference for mismatch in wrong for difference in mismatch.differences()]
         differences += self._mark_check.lies(self._marks.known, self._broker_time)
         totals = {name: getattr(recount.totals, name) for name in recount.totals.__slots__}
         totals |= {"partitions": len(recount.partitions), "emitters": len(recount.chains)}
@@ -197,7 +202,9 @@ class _Verification:
             differences=tuple(differences),
             examined=examined,
             obstacles=tuple(
-                obstacles(recount, as_of, self._marks.known, self._broker_time, self._within.until, open_still)
+                obstacles(
+                    recount, as_of, self._marks.known, self._broker_time, self._within.until, open_still, withheld
+                )
             ),
             totals=totals | {"sessions": len(recount.sessions)},
             since=self._within.since,

@@ -7,19 +7,12 @@ from typing import Any
 from unmask.schemas.codes import FlawCause
 from unmask.streams.ledger.accounting import SESSION_FAMILIES
 from unmask.streams.ledger.rules import FoldRules
-from unmask.streams.ledger.state import Emitter, FlawRecord, PartitionState, Session
+from unmask.streams.ledger.session_evidence import touch_sessions
+from unmask.streams.ledger.state import Emitter, FlawRecord, PartitionState
 
-__all__ = [
-    "clear_stretch",
-    "flag_partition",
-    "flag_stretch",
-    "flag_touched_session",
-    "move_unaccounted",
-    "vouch_for_session",
-]
+__all__ = ["clear_stretch", "flag_partition", "flag_stretch", "move_unaccounted"]
 
 _MAX_REMEMBERED = 256
-_UNACCOUNTED = "unaccounted"
 
 
 def flag_stretch(
@@ -32,7 +25,7 @@ def flag_stretch(
         if len(emitter.flaws) >= _MAX_REMEMBERED:
             _merge_oldest(emitter)
         emitter.flaws[f"{after}-{before}"] = [cut_after, cut_before]
-        _flag_sessions(state, emitter_id, emitter, f"{after}-{before}", cut_after, cut_before)
+        touch_sessions(state, emitter, cut_after, cut_before)
 
 
 def clear_stretch(
@@ -42,7 +35,7 @@ def clear_stretch(
     """Takes a stretch's flaws back, because what lay in it arrived."""
     _flag_windows(state, rules, emitter_id, emitter, after, before, cut_after, cut_before, cause, None)
     if emitter.flaws.pop(f"{after}-{before}", None) is not None:
-        _clear_sessions(state, emitter_id, emitter, f"{after}-{before}")
+        touch_sessions(state, emitter, cut_after, cut_before)
 
 
 def flag_partition(
@@ -76,22 +69,8 @@ def move_unaccounted(
         return
     emitter.unaccounted, emitter.unaccounted_from, emitter.unaccounted_until = cause, first, last
     state.touched.emitters.add(emitter_id)
-    _clear_sessions(state, emitter_id, emitter, _UNACCOUNTED)
-    if cause:
-        # A session that ended at or before the last cut has all its events; one that went on may lack some.
-        _flag_sessions(state, emitter_id, emitter, _UNACCOUNTED, first + 1, last)
-
-
-def flag_touched_session(emitter_id: str, emitter: Emitter, session: Session, opened: int, at: int) -> None:
-    """The emitter names a session for the first time: stretches before that may have held events of it."""
-    for stretch, (cut_after, cut_before) in emitter.flaws.items():
-        if opened <= cut_before and cut_after <= at:
-            session.flaws.add(f"{emitter_id}/{stretch}")
-
-
-def vouch_for_session(emitter_id: str, session: Session) -> None:
-    """The emitter told of the session's end: however late it is, nothing of the session is still to come from it."""
-    session.flaws.discard(f"{emitter_id}/{_UNACCOUNTED}")
+    if (known is None) != (cause is None):
+        touch_sessions(state, emitter, emitter.last_cut + 1)
 
 
 def _flag_windows(
@@ -111,31 +90,6 @@ def _without(starts: range, others: range) -> Iterator[int]:
     below = range(starts.start, min(starts.stop, others.start), starts.step)
     above = range(max(starts.start, others[-1] + starts.step), starts.stop, starts.step)
     return chain(below, above)
-
-
-def _flag_sessions(
-    state: PartitionState, emitter_id: str, emitter: Emitter, stretch: str, cut_after: int, cut_before: int
-) -> None:
-    for session_id in emitter.sessions:
-        session = state.sessions[session_id]
-        if (session.opened_at or 0) <= cut_before and cut_after <= _end(session):
-            session.flaws.add(f"{emitter_id}/{stretch}")
-            state.touched.sessions.add(session_id)
-
-
-def _clear_sessions(state: PartitionState, emitter_id: str, emitter: Emitter, stretch: str) -> None:
-    flag = f"{emitter_id}/{stretch}"
-    for session_id in emitter.sessions:
-        session = state.sessions[session_id]
-        if flag in session.flaws:
-            session.flaws.discard(flag)
-            state.touched.sessions.add(session_id)
-
-
-def _end(session: Session) -> int:
-    if not session.teardowns or session.open_on:
-        return 1 << 62
-    return int(max(teardown["occurred_at"] for teardown in session.teardowns))
 
 
 def _merge_oldest(emitter: Emitter) -> None:

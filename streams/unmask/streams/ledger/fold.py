@@ -12,6 +12,7 @@ from unmask.streams.ledger.accounting import Account, losses_between, read_accou
 from unmask.streams.ledger.counting import BatchCounter
 from unmask.streams.ledger.flaws import clear_stretch, flag_partition, flag_stretch
 from unmask.streams.ledger.rules import SKEW_US, FoldRules
+from unmask.streams.ledger.session_evidence import touch_sessions
 from unmask.streams.ledger.session_fold import fold_sessions, leave_sessions
 from unmask.streams.ledger.state import Emitter, Gap, PartitionState
 
@@ -82,7 +83,7 @@ def fold_batch(state: PartitionState, rules: FoldRules, offset: int, arrival: in
         after, cut_after = emitter.last_seq, emitter.last_cut
         # A host whose clock is ahead must not be taken to have accounted for time that has not come yet.
         ahead = sent > arrival + SKEW_US
-        cut = max(cut_after, arrival if ahead else sent)
+        cut = max(cut_after, sent)
         _follow(state, rules, emitter_id, emitter, batch, account, cut, ahead=ahead)
         counter.witness(cut_after, cut, first=after == 0)
     else:
@@ -135,6 +136,9 @@ def _follow(
     if losses:
         cause = stretch_cause(after, seq, losses)
         flag_stretch(state, rules, emitter_id, emitter, after, seq, cut_after, cut, cause, losses)
+    if emitter.unaccounted is not None:
+        # Sessions that ended since its last cut have the events that it owed.
+        touch_sessions(state, emitter, cut_after + 1)
     emitter.last_seq, emitter.last_cut = seq, cut
     emitter.shipped, emitter.dropped = shipped, dropped
     emitter.heartbeat_us = batch["emitter"]["heartbeat_ms"] * 1000

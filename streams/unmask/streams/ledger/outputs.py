@@ -16,6 +16,7 @@ from unmask.schemas.topics import Topics
 from unmask.streams.ledger.advance import scope_marks
 from unmask.streams.ledger.pieces import cell_piece, emitter_piece, head_piece, session_piece
 from unmask.streams.ledger.rules import FoldRules
+from unmask.streams.ledger.session_evidence import is_lossy
 from unmask.streams.ledger.state import Cell, CellId, Correction, FlawRecord, PartitionState, Session, Touched
 
 __all__ = ["Outputs", "Record"]
@@ -232,6 +233,6 @@ def _session(state: PartitionState, session_id: str, session: Session) -> dict[s
         "not_equivalent": len(session.degraded - proven) + unnamed,
         "shape_drifts": session.shape_drifts,
         "teardowns": session.teardowns,
-        "evidence": (Evidence.LOSSY if session.flaws else Evidence.COMPLETE).value,
+        "evidence": (Evidence.LOSSY if is_lossy(state, session) else Evidence.COMPLETE).value,
         "abandoned_at": session.abandoned_at,
     }

@@ -8,7 +8,6 @@ from typing import Any
 
 from unmask.schemas.codes import Equivalence, FlawCause, UpstreamClass
 from unmask.schemas.signatures import classify_signature, is_unreachable
-from unmask.streams.ledger.flaws import flag_touched_session, vouch_for_session
 from unmask.streams.ledger.rules import FoldRules
 from unmask.streams.ledger.state import Emitter, PartitionState, Session
 
@@ -98,7 +97,6 @@ class _Naming:
             if (emitter := self._state.emitters.get(name)) is not None:
                 emitter.open_sessions.pop(session_id, None)
         session.open_on.clear()
-        vouch_for_session(self._emitter_id, session)
 
     def _named(self, session_id: str, at: int, *, opens: bool = False) -> Session | None:
         """The session, new if need be. None for one that may have been forgotten: its verdict stands."""
@@ -113,12 +111,14 @@ class _Naming:
             emitter.sessions.add(session_id)
             if emitter_id not in session.emitters:
                 session.emitters.append(emitter_id)
-            known_since = at if opens and session.opened_at is None else session.opened_at or 0
-            flag_touched_session(emitter_id, emitter, session, known_since, at)
-        if session.abandoned_at is not None and at > session.abandoned_at:
-            # It lives after all; its end is still to come.
+        ended = bool(session.teardowns)
+        if session.abandoned_at is not None and (
+            at > session.abandoned_at or not (ended or session_id in emitter.open_sessions)
+        ):
+            # It lives after all, on this emitter; its end is still to come.
             session.abandoned_at = session.ended_arrival = None
-        if not session.teardowns and session.abandoned_at is None:
+            ended = False
+        if not ended:
             self._keep_open(session_id, session)
         session.last_seen_at = max(session.last_seen_at, at)
         state.touched.sessions.add(session_id)

@@ -99,8 +99,6 @@ class Session:
     exhausted: int = 0
     shape_drifts: int = 0
     teardowns: list[dict[str, Any]] = field(default_factory=list)
-    flaws: set[str] = field(default_factory=set)
-    """`emitter/from-to` of stretches that may lack events of this session."""
     abandoned_at: int | None = None
     ended_arrival: int | None = None
     """Broker's time at which it ended or was abandoned; it is removed some time later."""

@@ -6,8 +6,7 @@ from typing import Any
 from unmask.schemas.kafka import client_config
 from unmask.schemas.topics import Topics
 from unmask.streams.settings import StreamSettings
-from unmask.streams.tables.partition import Source
-from unmask.streams.tables.read_back import topic_names
+from unmask.streams.tables.flow import Source, topic_names
 from unmask.streams.tables.security import credentials_from
 from unmask.streams.tables.transport import TablesApp
 

@@ -5,8 +5,7 @@ Pure: bytes in, records out; no Kafka, no Faust, no clock. Instants are microsec
 
 from collections import Counter
 from collections.abc import Iterator
-from enum import Enum
-from typing import Any, NamedTuple
+from typing import Any
 
 from unmask.schemas.codec import decode, decode_any
 from unmask.schemas.codes import AlertKind
@@ -14,40 +13,30 @@ from unmask.schemas.errors import DecodeError
 from unmask.schemas.windowing import LIFETIME, MICROS, window_end
 from unmask.streams.tables.alert_board import AlertBoard
 from unmask.streams.tables.alerts import resolved
+from unmask.streams.tables.flow import Output, Source
 from unmask.streams.tables.rules import TableRules
 from unmask.streams.tables.session_table import KnownVerdicts, SessionTable
 from unmask.streams.tables.silence import absent_alert, owns_absence, silent_emitter_alerts, stalled_alerts
-from unmask.streams.tables.standing import Standing, Stood, content_digest, weight_of
+from unmask.streams.tables.standing import (
+    Standing,
+    Stood,
+    content_digest,
+    stood_verdict,
+    stood_window,
+    weight_of,
+    window_of,
+)
 from unmask.streams.tables.upstreams import UpstreamTable
 from unmask.streams.tables.window_alerts import loss_alerts
 from unmask.streams.tables.window_table import WindowId, WindowTable
 
-__all__ = ["Output", "Source", "TablePartition"]
+__all__ = ["TablePartition"]
 
 _TALLY_RECORDS = ("tally", "evidence_mark", "evidence_flaw")
 _SESSION_KINDS = (AlertKind.DEGRADED_SESSION.value, AlertKind.HARD_FAILURE.value, AlertKind.CONTRADICTION.value)
 _WINDOWS_AT_ONCE = 500
 _SWEEP = MICROS
 _FORGET = 60 * MICROS
-
-
-class Source(Enum):
-    """Topics that a table partition reads: two inputs, and its own outputs, which it reads back."""
-
-    TALLIES = "tallies"
-    SESSIONS = "sessions"
-    WINDOWS = "windows"
-    VERDICTS = "verdicts"
-    ALERTS = "alerts"
-
-
-class Output(NamedTuple):
-    """A record to publish on this partition of an output topic."""
-
-    topic: Source
-    record_name: str
-    key: str
-    record: dict[str, Any]
 
 
 class TablePartition:
@@ -119,16 +108,16 @@ class TablePartition:
             self._read_back_alert(key, None if value is None else decode("alert", value))
 
     def _read_back_window(self, key: str, record: dict[str, Any] | None) -> None:
-        stood = None if record is None else _stood_window(record)
+        stood = None if record is None else stood_window(record)
         self._standing.note(key, stood)
         # Somebody else wrote it, perhaps late: whether it may stand is decided when the window is looked at again.
-        self.windows.touch(_window_of(key))
+        self.windows.touch(window_of(key))
 
     def _read_back_verdict(self, session_id: str, record: dict[str, Any] | None) -> None:
         if record is None:
             self._verdicts.pop(session_id, None)
         else:
-            self._verdicts[session_id] = _stood_verdict(record)
+            self._verdicts[session_id] = stood_verdict(record)
         self.sessions.touch(session_id)
 
     def _read_back_alert(self, identity: str, record: dict[str, Any] | None) -> None:
@@ -174,7 +163,7 @@ class TablePartition:
                 if standing is None:
                     yield from self._offer(judged.alerts, self._session_revision())
                 continue
-            stood, summary = _stood_verdict(verdict)
+            stood, summary = stood_verdict(verdict)
             if standing is not None and standing[0].revision > stood.revision:
                 continue
             if standing is None or standing[0].digest != stood.digest:
@@ -255,7 +244,7 @@ class TablePartition:
 
     def _forget_before(self, instant: int) -> None:
         self.windows.forget_before(instant)
-        old = [key for key in self._standing if 0 < _window_of(key)[0] < instant]
+        old = [key for key in self._standing if 0 < window_of(key)[0] < instant]
         self._standing.forget(old)
         for window_id in [w for w in self._held if w not in self.windows]:
             del self._held[window_id]
@@ -281,19 +270,3 @@ def _text(key: bytes | None) -> str:
     if not key:
         raise ValueError("a record of a keyed topic has no key")
     return key.decode()
-
-
-def _window_of(key: str) -> WindowId:
-    seconds, start, _ = key.split("|", 2)
-    return int(start) * MICROS, int(seconds)
-
-
-def _stood_window(record: dict[str, Any]) -> Stood:
-    return Stood(record["revision"], content_digest(record, "revision"), weight_of(record))
-
-
-def _stood_verdict(record: dict[str, Any]) -> tuple[Stood, dict[str, Any]]:
-    rank = sum(source["offset"] for source in record["sources"])
-    digest = content_digest(record, "sources", "digest", "signature")
-    summary = {name: record[name] for name in ("digest", "directive", "inherited_from", "verdict")}
-    return Stood(rank, digest, 0), summary

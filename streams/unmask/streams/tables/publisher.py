@@ -12,8 +12,7 @@ from unmask.schemas.codec import encode
 from unmask.schemas.kafka import producer_config
 from unmask.schemas.topics import Topics
 from unmask.streams.tables.errors import OutputLost
-from unmask.streams.tables.partition import Output, Source
-from unmask.streams.tables.read_back import topic_names
+from unmask.streams.tables.flow import Output, Source, topic_names
 
 __all__ = ["WRITER_HEADER", "Publisher"]
 

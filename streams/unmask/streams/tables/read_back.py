@@ -14,26 +14,14 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from unmask.schemas.kafka import consumer_config
 from unmask.schemas.topics import Topics
 from unmask.streams.tables.errors import ReadBackTimeout
-from unmask.streams.tables.partition import Source, TablePartition
+from unmask.streams.tables.flow import INPUTS, OUTPUTS, Source, topic_names
+from unmask.streams.tables.partition import TablePartition
 
-__all__ = ["INPUTS", "OUTPUTS", "ReadBack", "topic_names"]
+__all__ = ["ReadBack"]
 
-OUTPUTS = (Source.WINDOWS, Source.VERDICTS, Source.ALERTS)
-INPUTS = (Source.TALLIES, Source.SESSIONS)
 _BATCH = 1000
 _POLL_S = 0.2
 _QUESTION_S = 30.0
-
-
-def topic_names(topics: Topics) -> dict[Source, str]:
-    """The topic of every source."""
-    return {
-        Source.TALLIES: topics.tallies.name,
-        Source.SESSIONS: topics.sessions.name,
-        Source.WINDOWS: topics.windows.name,
-        Source.VERDICTS: topics.verdicts.name,
-        Source.ALERTS: topics.alerts.name,
-    }
 
 
 class ReadBack:

@@ -9,56 +9,32 @@ import asyncio
 import logging
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 from aiokafka.errors import KafkaError
 from faust.types import TP
 
-from unmask.schemas.codes import AlertKind
 from unmask.schemas.topics import Topics
-from unmask.schemas.windowing import MICROS
 from unmask.streams.settings import StreamSettings
 from unmask.streams.tables.app import build_app
 from unmask.streams.tables.errors import NotCopartitioned, TablesStalled
+from unmask.streams.tables.flow import Source, topic_names
 from unmask.streams.tables.obligations_view import ObligationsView
-from unmask.streams.tables.partition import Source, TablePartition
+from unmask.streams.tables.partition import TablePartition
+from unmask.streams.tables.publish_loop import CrossWindowAlerts, PublishLoop, wall_clock
 from unmask.streams.tables.publisher import WRITER_HEADER, Publisher
-from unmask.streams.tables.read_back import ReadBack, topic_names
+from unmask.streams.tables.read_back import ReadBack
 from unmask.streams.tables.rules import TableRules
+from unmask.streams.tables.stall_watch import StallWatch
+from unmask.streams.tables.status import TablesStatus
 
-__all__ = ["CrossWindowAlerts", "TablesService", "TablesStatus"]
-
-CrossWindowAlerts = Callable[[frozenset[int]], tuple[list[tuple[int, dict[str, Any]]], int] | None]
-"""Given the owned partitions: partition and alert of every FALLBACK_RATE, and their revision; None while not known."""
+__all__ = ["TablesService"]
 
 _logger = logging.getLogger(__name__)
-_COALESCE_S = 0.002
-_CROSS_S = 1.0
 _STALL_CHECK_S = 10.0
 _STALLED_S = 40.0
 _KEEP_REVOKED_S = 600.0
 _STOP_S = 10.0
-
-
-@dataclass(frozen=True, slots=True)
-class TablesStatus:
-    """A snapshot of the tables' condition."""
-
-    ready: bool
-    reason: str
-    """Why they are not ready; empty when they are."""
-    partitions: tuple[int, ...] = ()
-    windows: int = 0
-    cells: int = 0
-    sessions: int = 0
-    firing: int = 0
-    withheld: int = 0
-    undecodable: dict[str, int] = field(default_factory=dict)
-    published: dict[str, int] = field(default_factory=dict)
-    applied: dict[str, int] = field(default_factory=dict)
-    error: BaseException | None = None
 
 
 class TablesService:
@@ -74,17 +50,17 @@ class TablesService:
         self._settings = settings
         self._topics = topics
         self._rules = TableRules.of(settings, topics.table_partitions)
-        self._cross_window_alerts = cross_window_alerts
         self._names = topic_names(topics)
-        self._obligations = ObligationsView(settings.bootstrap, topics, _now() // 1000)
+        self._obligations = ObligationsView(settings.bootstrap, topics, wall_clock() // 1000)
         self._publisher = Publisher(settings.bootstrap, topics)
         self._live: dict[int, TablePartition] = {}
+        self._loop = PublishLoop(
+            lambda: self._live, self._publisher, self._obligations, cross_window_alerts, settings.publish_ms / 1000
+        )
         self._kept: dict[int, tuple[float, TablePartition]] = {}
         self._cancelled = threading.Event()
         self._reason = "starting"
         self._fatal: BaseException | None = None
-        self.failed = asyncio.Event()
-        self._wake = asyncio.Event()
         self._stopping = False
         self._tasks: list[asyncio.Task[None]] = []
         self._app: Any = None
@@ -98,7 +74,7 @@ class TablesService:
         self._app.on_rebalance_complete.connect(self._on_assigned, weak=False)
         self._tasks = [
             asyncio.create_task(self._guarded(task()), name=f"tables-{task.__name__}")
-            for task in (self._run_app, self._publish, self._watch)
+            for task in (self._run_app, self._loop.run, self._watch)
         ]
 
     async def stop(self) -> None:
@@ -149,7 +125,7 @@ class TablesService:
         if not live:
             return ""
         marks = live[0].windows.marks
-        oldest = _now() - self._rules.stalled
+        oldest = wall_clock() - self._rules.stalled
         stalled = [str(source) for source, through in sorted(marks.read_through().items()) if through < oldest]
         return f"the ledger's marks of source partitions {', '.join(stalled)} are stalled" if stalled else ""
 
@@ -163,7 +139,6 @@ class TablesService:
         if self._fatal is None:
             self._fatal = error
             _logger.error("the tables ended: %s: %s", type(error).__name__, error)
-        self.failed.set()
 
     async def _run_app(self) -> None:
         await self._app.start()
@@ -185,7 +160,7 @@ class TablesService:
             self._fail(error)
             raise
         if taken and source in (Source.SESSIONS, Source.VERDICTS):
-            self._wake.set()
+            self._loop.wake()
 
     async def _on_revoked(self, _app: Any, revoked: set[TP], **_: Any) -> None:
         self._cancelled.set()
@@ -215,7 +190,7 @@ class TablesService:
             raise self._obligations.follower.error or TimeoutError(
                 "verdicts and admissions could not be read to their end"
             )
-        since_ms = (_now() - self._rules.window_horizon) // 1000
+        since_ms = (wall_clock() - self._rules.window_horizon) // 1000
         reader = ReadBack(
             self._settings.bootstrap,
             self._topics,
@@ -223,13 +198,16 @@ class TablesService:
             patience_s=self._settings.replay_timeout_s,
         )
         ends = await loop.run_in_executor(None, reader.run, partitions, cancelled) if partitions else {}
+        if ends and not cancelled.is_set():
+            # Faust goes on from here; should it begin elsewhere, what it brings again is passed over by its offset.
+            await self._seek(ends, cancelled)
         if ends is None or cancelled.is_set():
             for number, partition in partitions.items():
                 self._kept[number] = (time.monotonic(), partition)
             return
-        # Faust goes on from here; should it begin elsewhere, what it brings again is passed over by its offset.
-        if ends:
-            await self._app.consumer.seek_wait({TP(topic, number): end for (topic, number), end in ends.items()})
+        for partition in partitions.values():
+            # What changed in other sessions while it was not live has been told to nobody.
+            partition.sessions.touch_all()
         self._live = partitions
         self._reason = ""
         _logger.info(
@@ -238,6 +216,13 @@ class TablesService:
             reader.records,
             time.monotonic() - started,
         )
+
+    async def _seek(self, ends: dict[tuple[str, int], int], cancelled: threading.Event) -> None:
+        try:
+            await self._app.consumer.seek_wait({TP(topic, number): end for (topic, number), end in ends.items()})
+        except KafkaError:
+            if not cancelled.is_set():
+                raise
 
     def _assigned(self) -> list[int]:
         found: dict[str, list[int]] = {name: [] for name in self._names.values()}
@@ -255,73 +240,21 @@ class TablesService:
             return kept[1]
         return TablePartition(number, self._rules, self._obligations)
 
-    async def _publish(self) -> None:
-        interval = self._settings.publish_ms / 1000
-        due = cross_due = 0.0
-        while not self._stopping:
-            try:
-                await asyncio.wait_for(self._wake.wait(), interval)
-            except TimeoutError:
-                pass
-            else:
-                self._wake.clear()
-                await asyncio.sleep(_COALESCE_S)
-            for session_id in self._obligations.take_changed():
-                for partition in self._live.values():
-                    partition.sessions.touch(session_id)
-            now = time.monotonic()
-            everything, due = now >= due, now + interval if now >= due else due
-            for partition in list(self._live.values()):
-                if self._live.get(partition.partition) is not partition:
-                    continue  # taken away while another one was looked at
-                for output in partition.collect(_now(), everything=everything):
-                    self._publisher.send(output, partition.partition)
-                # The loop's other tasks, the group's heartbeats among them, must not wait for all partitions.
-                await asyncio.sleep(0)
-            if now >= cross_due:
-                cross_due = now + _CROSS_S
-                self._publish_cross_window()
-            self._publisher.poll()
-
-    def _publish_cross_window(self) -> None:
-        found = self._cross_window_alerts(frozenset(self._live)) if self._cross_window_alerts is not None else None
-        if found is None:
-            return
-        alerts, revision = found
-        for number, partition in self._live.items():
-            mine = [record for owner, record in alerts if owner == number]
-            for output in partition.offer_alerts(AlertKind.FALLBACK_RATE, mine, revision, _now()):
-                self._publisher.send(output, number)
-
     async def _watch(self) -> None:
         """Ends the tables where an input has unread records for long and Faust reads none, which it does not tell."""
-        seen: dict[TP, tuple[int, float]] = {}
+        watch: StallWatch[TP] = StallWatch()
         while not self._stopping:
             await asyncio.sleep(_STALL_CHECK_S)
             if self._obligations.follower.error is not None:
                 raise self._obligations.follower.error
-            if not self._live:
-                seen.clear()
-                continue
             watched = [TP(self._names[Source.TALLIES], number) for number in self._live]
             try:
-                ends = await self._app.consumer.highwaters(*watched)
+                ends = await self._app.consumer.highwaters(*watched) if watched else {}
                 positions = {tp: await self._app.consumer.position(tp) for tp in ends}
             except KafkaError:
                 # The group moves partitions just now, or the broker does not answer: that shows elsewhere.
-                seen.clear()
+                watch.forget()
                 continue
-            now = time.monotonic()
-            for tp, end in ends.items():
-                position = positions[tp]
-                target, since = seen.get(tp, (end, now))
-                if position is None or position >= target:
-                    seen[tp] = (end, now)
-                elif now - since > _STALLED_S:
-                    raise TablesStalled(tp.topic, tp.partition, now - since)
-                else:
-                    seen[tp] = (target, since)
-
-
-def _now() -> int:
-    return int(time.time() * MICROS)
+            stalled = watch.observe(ends, positions, time.monotonic())
+            if stalled is not None and stalled[1] > _STALLED_S:
+                raise TablesStalled(stalled[0].topic, stalled[0].partition, stalled[1])

@@ -86,6 +86,10 @@ class SessionTable:
             name for name in (session_id, *self._successors.get(session_id, ())) if name in self._sessions
         )
 
+    def touch_all(self) -> None:
+        """Every session is judged again."""
+        self._dirty.update(self._sessions)
+
     def take_judged(self, standing: Callable[[str], dict[str, Any] | None]) -> list[JudgedSession]:
         """Judges every session that changed since the last call.
 

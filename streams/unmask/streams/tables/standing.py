@@ -10,7 +10,9 @@ from typing import Any, NamedTuple
 
 import orjson
 
-__all__ = ["Standing", "Stood", "content_digest", "weight_of"]
+from unmask.schemas.windowing import MICROS
+
+__all__ = ["Standing", "Stood", "content_digest", "stood_verdict", "stood_window", "weight_of", "window_of"]
 
 _COUNTED = ("attempts", "fallbacks_total", "masked_errors", "emitters", "late", "skewed", "duplicates")
 
@@ -32,6 +34,25 @@ def content_digest(record: dict[str, Any], *ignored: str) -> bytes:
 def weight_of(record: dict[str, Any]) -> int:
     """The sum of all that a window record counts; it never shrinks."""
     return int(sum(record[name] for name in _COUNTED) + sum(record["teardowns_by_outcome"].values()))
+
+
+def window_of(key: str) -> tuple[int, int]:
+    """Start and size of the window that the key of a window record names. Raises ValueError for any other key."""
+    seconds, start, _ = key.split("|", 2)
+    return int(start) * MICROS, int(seconds)
+
+
+def stood_window(record: dict[str, Any]) -> Stood:
+    """What is kept of a decoded window record."""
+    return Stood(record["revision"], content_digest(record, "revision"), weight_of(record))
+
+
+def stood_verdict(record: dict[str, Any]) -> tuple[Stood, dict[str, Any]]:
+    """What is kept of a decoded verdict: it is newer, the further its sources had been read."""
+    rank = sum(source["offset"] for source in record["sources"])
+    digest = content_digest(record, "sources", "digest", "signature")
+    summary = {name: record[name] for name in ("digest", "directive", "inherited_from", "verdict")}
+    return Stood(rank, digest, 0), summary
 
 
 class Standing:

@@ -11,7 +11,7 @@ from prometheus_client.registry import Collector
 
 from unmask.schemas.codes import AlertKind, Evidence, ReasonCode
 from unmask.streams.ledger.status import LedgerStatus
-from unmask.streams.tables.service import TablesStatus
+from unmask.streams.tables.status import TablesStatus
 from unmask.streams.web.overview import Overview, Totals
 
 __all__ = ["WorkerCollector"]

@@ -9,7 +9,16 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
-__all__ = ["Readiness", "WebServer"]
+__all__ = ["EndpointUnavailable", "Readiness", "WebServer"]
+
+
+class EndpointUnavailable(OSError):
+    """The address of the web endpoints cannot be listened on. Choose another port, or 0 for a free one."""
+
+    def __init__(self, host: str, port: int, cause: OSError) -> None:
+        super().__init__(
+            f"cannot listen on {host}:{port} ({cause.strerror or cause}); choose another --port, or 0 for a free one"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +60,14 @@ class WebServer:
         self._runner = web.AppRunner(app, access_log=None)
 
     async def start(self) -> int:
-        """Listens; the port. Raises OSError where it is taken."""
+        """Listens; the port. Raises EndpointUnavailable where it is taken."""
         await self._runner.setup()
         site = web.TCPSite(self._runner, self._host, self._port)
-        await site.start()
+        try:
+            await site.start()
+        except OSError as error:
+            await self._runner.cleanup()
+            raise EndpointUnavailable(self._host, self._port, error) from error
         return int(self._runner.addresses[0][1])
 
     async def stop(self) -> None:

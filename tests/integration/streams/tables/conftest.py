@@ -18,11 +18,12 @@ def stream(kafka: str, namespace: str) -> Stream:
 
 @pytest.fixture
 def worker(kafka: str, namespace: str) -> Iterator[Callable[..., WorkerProcess]]:
-    """Start workers that run the tables alone, with further arguments; all are ended with the test."""
+    """Start workers with further arguments, of the tables alone unless `only` is None; all end with the test."""
     started: list[WorkerProcess] = []
 
-    def start(*arguments: str) -> WorkerProcess:
-        made = WorkerProcess(kafka, namespace, "--only", "tables", *arguments)
+    def start(*arguments: str, only: str | None = "tables", bootstrap: str = kafka) -> WorkerProcess:
+        part = () if only is None else ("--only", only)
+        made = WorkerProcess(bootstrap, namespace, *part, *arguments)
         started.append(made)
         return made
 

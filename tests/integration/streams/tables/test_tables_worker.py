@@ -200,8 +200,8 @@ def test_all_workers_show_the_same_totals_and_a_restart_does_not_reset_them(stre
     assert worker().wait_ready().metrics()[name] == 5.0
 
 
-def test_a_worker_whose_topics_are_missing_refuses_and_says_what_to_do(kafka: str, namespace: str) -> None:
-    running = WorkerProcess(kafka, namespace)
+def test_a_worker_whose_topics_are_missing_refuses_and_says_what_to_do(worker: Start) -> None:
+    running = worker()
     assert running.process.wait(60) == 1
     eventually(lambda: "TopicMissing" in running.log)
     assert "Fix:" in running.log
@@ -235,3 +235,40 @@ def test_a_worker_alone_needs_no_more_than_seconds_to_come_back_under_its_name(s
     began = time.monotonic()
     worker("--instance", "slot-1").wait_ready()
     assert time.monotonic() - began < 15
+
+
+def test_a_worker_is_not_ready_while_the_ledger_s_marks_are_stalled(
+    stream: Stream, worker: Start, minute: Minute
+) -> None:
+    """C13: a partition that nobody reads is told of, by readiness and by an alert."""
+    stream.tally(mark(minute(0)))
+    running = worker()
+    reason = eventually(lambda: running.not_ready().get("tables", "").startswith("the ledger's marks") and running)
+    assert reason.get("/readyz")[0] == 503
+    stream.tally(mark(now(), offset=101))
+    running.wait_ready()
+    assert running.get("/healthz") == (200, "ok\n")
+
+
+def test_both_parts_run_in_one_process_and_stop_cleanly(stream: Stream, worker: Start) -> None:
+    running = worker(only=None).wait_ready()
+    metrics = running.metrics()
+    assert metrics["unmask_ledger_partitions"] == 1
+    assert metrics["unmask_tables_partitions"] == PARTITIONS
+    assert running.end() == 0, running.log
+    assert "Traceback" not in running.log
+
+
+def test_the_ledger_alone_has_no_tables(stream: Stream, worker: Start) -> None:
+    running = worker(only="ledger").wait_ready()
+    metrics = running.metrics()
+    assert "unmask_tables_partitions" not in metrics
+    assert metrics["unmask_ledger_ready"] == 1
+    assert running.end() == 0, running.log
+
+
+def test_a_port_that_is_taken_is_a_named_error(stream: Stream, worker: Start) -> None:
+    port = worker().port
+    other = worker("--port", str(port))
+    assert other.process.wait(60) == 1
+    eventually(lambda: "unmask stream: EndpointUnavailable: " in other.log)

@@ -40,6 +40,8 @@ class Host:
     emitter_id: str
     scope: Scope = BLUE
     started: float = 0.0
+    base: int = BASE
+    """The instant that all seconds count from."""
     heartbeat_ms: int = 10_000
     seq: int = 0
     last_cut: int = 0
@@ -47,14 +49,18 @@ class Host:
     dropped: dict[str, Counter[str]] = field(default_factory=dict)
     parts: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
 
+    def at(self, second: float) -> int:
+        """The instant so many seconds after its base."""
+        return self.base + round(second * MICROS)
+
     def attempt(self, second: float, *more: float, capability: str = "search", entry_point: str = "api") -> None:
-        instants = [at(instant) for instant in (second, *more)]
+        instants = [self.at(instant) for instant in (second, *more)]
         group = {"capability": capability, "entry_point": entry_point, "occurred_at": instants, "run_id": []}
         self._add("route_attempts", group, len(instants))
 
     def fallback(self, second: float, reason: str = "timeout", **changes: Any) -> None:
         event = {
-            "event_type": "kernel_fallback.v1", "occurred_at": at(second), "capability": "search",
+            "event_type": "kernel_fallback.v1", "occurred_at": self.at(second), "capability": "search",
             "reason_code": reason, "route_expected": "kernel", "runtime_route": "legacy", "entry_point": None,
             "run_id": None, "tenant_id": None, "conversation_id": None, "session_id": None, "operation_id": None,
         }  # fmt: skip
@@ -62,19 +68,19 @@ class Host:
 
     def masked(self, second: float, session_id: str, operation: str, **changes: Any) -> None:
         event = {
-            "session_id": session_id, "operation_id": operation, "occurred_at": at(second), "upstream": "prices",
+            "session_id": session_id, "operation_id": operation, "occurred_at": self.at(second), "upstream": "prices",
             "masked_upstream_signature": "HTTP_503", "fallback_execution_receipt": "cache-1",
             "equivalence": "unproven", "primary_shape": None, "fallback_shape": None,
         }  # fmt: skip
         self._add("masked_errors", event | changes)
 
     def opening(self, second: float, session_id: str, predecessor: str | None = None) -> None:
-        event = {"session_id": session_id, "occurred_at": at(second), "predecessor_session_id": predecessor}
+        event = {"session_id": session_id, "occurred_at": self.at(second), "predecessor_session_id": predecessor}
         self.parts.setdefault("session_openings", []).append(event)
 
     def teardown(self, second: float, session_id: str, operations: int = 20, degraded: int = 0, **changes: Any) -> None:
         event = {
-            "session_id": session_id, "occurred_at": at(second), "outcome": "success", "operations": operations,
+            "session_id": session_id, "occurred_at": self.at(second), "outcome": "success", "operations": operations,
             "degraded_operations": degraded, "claims": [],
         }  # fmt: skip
         self._add("session_teardowns", event | changes)
@@ -90,7 +96,7 @@ class Host:
     def cut(self, second: float, *, closing: bool = False, **changes: Any) -> dict[str, Any]:
         """The next batch: everything recorded since the last one."""
         self.seq += 1
-        self.last_cut = max(self.last_cut, at(second))
+        self.last_cut = max(self.last_cut, self.at(second))
         parts, self.parts = self.parts, {}
         accounts = [
             {
@@ -102,7 +108,7 @@ class Host:
         ]
         batch = {
             "emitter": {
-                "emitter_id": self.emitter_id, "started_at": at(self.started), "scope": self.scope._asdict(),
+                "emitter_id": self.emitter_id, "started_at": self.at(self.started), "scope": self.scope._asdict(),
                 "heartbeat_ms": self.heartbeat_ms, "sdk": "test-1",
             },
             "batch_seq": self.seq, "sent_at": self.last_cut, "closing": closing, "accounts": accounts,

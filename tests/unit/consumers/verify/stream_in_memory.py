@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.unit.consumers.verify.hosts import Log, Record
+
 from unmask.consumers.topic_reader import Row
 from unmask.consumers.verify.compare import Range, compare_verdicts, compare_windows
 from unmask.consumers.verify.evidence import AsOf
@@ -85,9 +86,7 @@ class InMemoryStream:
                 self._row(record.topic, record.partition, record.key, record.value)
                 sources = {self._topics.tallies.name: Source.TALLIES, self._topics.sessions.name: Source.SESSIONS}
                 if record.topic in sources:
-                    self._tables[record.partition].apply(
-                        sources[record.topic], record.key, record.value, self._offsets
-                    )
+                    self._tables[record.partition].apply(sources[record.topic], record.key, record.value, self._offsets)
         for table in self._tables:
             while outputs := list(table.collect(through, everything=True)):
                 for output in outputs:

@@ -1,14 +1,13 @@
 """The recount against the stream's own pure parts on random histories: two readings of one contract must agree."""
 
 from dataclasses import dataclass
-
 from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-
 from tests.unit.consumers.verify.hosts import BLUE, GREEN, Host, Log, at
 from tests.unit.consumers.verify.stream_in_memory import InMemoryStream
+
 from unmask.consumers.verify.outcome import Examined, Mismatch
 from unmask.consumers.verify.rules import RecountRules
 from unmask.schemas.windowing import MICROS
@@ -90,7 +89,7 @@ def run(histories: list[tuple[list[Step], bool, bool]], pauses: list[float], aft
     return log, stream.compare(log, RecountRules(window_seconds=SIZES))
 
 
-@settings(max_examples=4000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(HISTORIES, st.lists(st.floats(1, 600), max_size=4).map(sorted), st.sampled_from([0.5, 8.0, 70.0, 4_000.0]))
 def test_windows_evidence_and_counts_are_what_the_stream_publishes(
     histories: list[tuple[list[Step], bool, bool]], pauses: list[float], after: float
@@ -154,8 +153,8 @@ def live(host: Host, session: str, parts: list[Part], closes: bool) -> list[tupl
             host.masked(
                 now - 0.1, session, f"op-{operation}", masked_upstream_signature=signature, equivalence=equivalence
             )
-        for operation in part.fallbacks:
-            host.fallback(now - 0.1, session_id=session, operation_id=None if operation is None else f"op-{operation}")
+        for place in part.fallbacks:
+            host.fallback(now - 0.1, session_id=session, operation_id=None if place is None else f"op-{place}")
         if part.drops:
             host.drop("masked_error")
         if part.ends is not None:
@@ -170,7 +169,7 @@ def live(host: Host, session: str, parts: list[Part], closes: bool) -> list[tupl
     return arrivals
 
 
-@settings(max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.tuples(st.lists(PARTS, min_size=1, max_size=5), st.booleans()), min_size=1, max_size=2),
     st.lists(st.floats(1, 300), max_size=3).map(sorted),

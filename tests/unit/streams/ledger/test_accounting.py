@@ -3,6 +3,7 @@
 from typing import Any
 
 from tests.unit.streams.ledger.emitting import T0, Life
+
 from unmask.streams.ledger.accounting import losses_between, read_account, stretch_cause
 
 

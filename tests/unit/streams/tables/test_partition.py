@@ -7,7 +7,8 @@ from tests.table_records import BLUE, at, cell, closing_mark, flaw, mark, masked
 from unmask.schemas.codec import decode, encode
 from unmask.schemas.codes import AlertKind
 from unmask.schemas.keys import session_key, window_key
-from unmask.streams.tables.partition import Output, Source, TablePartition
+from unmask.streams.tables.flow import Output, Source
+from unmask.streams.tables.partition import TablePartition
 from unmask.streams.tables.rules import TableRules
 from unmask.streams.verdict import Obligation
 
@@ -208,6 +209,15 @@ def test_what_is_left_of_a_session_does_not_overrule_its_verdict() -> None:
     log = Log()
     log.session(degraded())
     log.session(session_tally(partition=1, emitters=["e2"], degraded=["b"], masked=[masked("b")]))
+    log.publish(collect(log.reader()))
+    log.write(Source.SESSIONS, session_key("s1", 0), "session_tally", None)
+    assert collect(log.reader()) == []
+
+
+def test_a_verdict_from_fewer_partitions_does_not_overrule_one_from_all() -> None:
+    log = Log()
+    log.session(degraded())
+    log.session(session_tally(partition=1, emitters=["e2"], teardowns=[teardown(9, emitter="e2")]))
     log.publish(collect(log.reader()))
     log.write(Source.SESSIONS, session_key("s1", 0), "session_tally", None)
     assert collect(log.reader()) == []

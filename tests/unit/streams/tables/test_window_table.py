@@ -47,6 +47,16 @@ def test_counts_are_summed_over_source_partitions_and_corrections() -> None:
     assert record["fallbacks_by_reason"] == {"timeout": 3}
 
 
+def test_every_correction_of_a_cell_counts_once() -> None:
+    made = table(
+        cell("route_attempt", 2, correction=("e9", 7), offset=50),
+        cell("route_attempt", 3, correction=("e9", 8), offset=40),
+        cell("route_attempt", 5, correction=("e8", 7), offset=30),
+        cell("route_attempt", 2, correction=("e9", 7), offset=50),
+    )
+    assert scoped(made)["attempts"] == 10
+
+
 def test_a_snapshot_with_a_lower_offset_changes_nothing() -> None:
     made = table(cell("route_attempt", 10, offset=20), cell("route_attempt", 4, offset=15))
     assert scoped(made)["attempts"] == 10
@@ -85,6 +95,12 @@ def test_a_window_waits_for_a_live_emitter_that_has_not_accounted_for_it() -> No
     assert states(scoped(made)) == {"PENDING"}
     made.apply(*closing_mark(3, offset=101, accounted={BLUE: at(1)}))
     assert states(scoped(made)) == {"COMPLETE"}
+
+
+def test_a_window_waits_for_the_slowest_emitter_of_all_source_partitions() -> None:
+    slow = closing_mark(3, partition=1, partitions=2, accounted={BLUE: at(0.5)})
+    made = table(cell("emitters", 1), slow, closing_mark(3, partitions=2, accounted={BLUE: at(3)}))
+    assert states(scoped(made)) == {"PENDING"}
 
 
 def test_the_whole_waits_for_an_emitter_of_a_scope_that_has_no_cell_in_it() -> None:

@@ -153,6 +153,11 @@ def test_the_newest_teardown_counts_and_a_clean_one_never_takes_a_degraded_one_b
     assert "teardowns_disagree" in verdict["contradictions"]
 
 
+def test_two_clean_teardowns_that_disagree_are_not_clean() -> None:
+    verdict = judged(session_tally(teardowns=[teardown(40, minute=5), teardown(41, minute=6)]))
+    assert (verdict["contradictions"], verdict["verdict"]) == (["teardowns_disagree"], "DEGRADED_SUCCESS")
+
+
 def test_a_later_success_does_not_take_a_failure_back() -> None:
     teardowns = [teardown(40, outcome="failure", minute=5), teardown(40, minute=6)]
     assert judged(session_tally(teardowns=teardowns))["verdict"] == "HARD_FAILURE"

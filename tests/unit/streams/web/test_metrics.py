@@ -12,7 +12,7 @@ from tests.table_records import GREEN, at, cell, closing_mark, flaw
 from unmask.schemas.codes import ReasonCode
 from unmask.streams.ledger.status import LedgerStatus
 from unmask.streams.tables.rules import TableRules
-from unmask.streams.tables.service import TablesStatus
+from unmask.streams.tables.status import TablesStatus
 from unmask.streams.tables.window_table import WindowTable
 from unmask.streams.web.metrics import WorkerCollector
 from unmask.streams.web.overview import Overview

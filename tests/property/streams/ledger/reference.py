@@ -1,0 +1,288 @@
+"""What a partition's log proves, computed from scratch over a list of its records: the model to compare with.
+
+Written to be plainly right, not quick: an emitter is a sorted list of accepted batches, a flaw is what two
+neighbours in it lack, a count is a loop over all events.
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.property.streams.ledger.world import Logged
+
+from unmask.schemas.scope import Scope
+from unmask.schemas.signatures import classify_signature
+from unmask.streams.ledger.rules import FoldRules
+
+__all__ = ["Reference", "SessionFacts"]
+
+SECOND = 1_000_000
+SKEW = 300 * SECOND
+EVENTS = {
+    "kernel_fallback": "kernel_fallbacks",
+    "masked_error": "masked_errors",
+    "session_teardown": "session_teardowns",
+}
+CountKey = tuple[Scope, str, str, str, int, int]
+"""Scope, measure, capability, code, start, seconds."""
+FlawKey = tuple[int, int, Scope | None, str | None, int, int, str, frozenset[str]]
+"""Start, seconds, scope, emitter, from, to, cause, families (none: all)."""
+
+
+@dataclass
+class Accepted:
+    """A batch that was counted."""
+
+    seq: int
+    cut: int
+    ahead: bool
+    batch: dict[str, Any] | None
+    """None for the start, at which nothing had been recorded."""
+
+    def books(self) -> dict[str, tuple[int, Counter[str]]]:
+        """Per family: recorded, and dropped by cause."""
+        if self.batch is None:
+            return {}
+        return {
+            a["family"]: (a["recorded"], Counter({d["cause"]: d["count"] for d in a["dropped"]}))
+            for a in self.batch["accounts"]
+        }
+
+    def events(self, family: str) -> list[dict[str, Any]]:
+        if self.batch is None:
+            return []
+        if family == "route_attempt":
+            return [
+                {"capability": g["capability"], "entry_point": g["entry_point"], "occurred_at": at}
+                for g in self.batch["route_attempts"]
+                for at in g["occurred_at"]
+            ]
+        return list(self.batch[EVENTS[family]])
+
+
+@dataclass
+class Known:
+    """One emitter."""
+
+    scope: Scope
+    accepted: list[Accepted]
+    last_arrival: int = 0
+    heartbeat: int = 0
+    closed: bool = False
+
+
+@dataclass
+class SessionFacts:
+    """One session."""
+
+    emitters: set[str] = field(default_factory=set)
+    opened: int | None = None
+    last_seen: int = 0
+    fallbacks: int = 0
+    masked: int = 0
+    degraded: set[str] = field(default_factory=set)
+    anonymous: int = 0
+    unproven: set[str] = field(default_factory=set)
+    proven: set[str] = field(default_factory=set)
+    teardowns: list[int] = field(default_factory=list)
+
+
+class Reference:
+    """Reads a whole log at once."""
+
+    def __init__(self, log: list[Logged], rules: FoldRules, read_through: int) -> None:
+        self.rules = rules
+        self.through = read_through
+        self.emitters: dict[str, Known] = {}
+        self.counts: Counter[CountKey] = Counter()
+        self.flaws: set[FlawKey] = set()
+        self.sessions: dict[str, SessionFacts] = {}
+        self.fallbacks: list[tuple[str, int, int]] = []
+        self.quarantined: list[int] = []
+        newest = 0
+        for offset, record in enumerate(log):
+            newest = max(newest, record.arrival)
+            if record.batch is None:
+                self._unreadable(offset, record)
+            else:
+                self._take(record.arrival, record.batch, newest)
+        for name, known in self.emitters.items():
+            self._compare(name, known)
+            self._standing(name, known)
+
+    # Batches.
+
+    def _take(self, arrival: int, batch: dict[str, Any], newest: int) -> None:
+        said = batch["emitter"]
+        name, seq, sent = said["emitter_id"], batch["batch_seq"], batch["sent_at"]
+        known = self.emitters.get(name)
+        if known is None:
+            started = min(said["started_at"], arrival) if sent > arrival + SKEW else min(said["started_at"], sent)
+            known = self.emitters[name] = Known(Scope(**said["scope"]), [Accepted(0, started, False, None)])
+        known.last_arrival = max(known.last_arrival, arrival)
+        place = bisect_left([a.seq for a in known.accepted], seq)
+        if place < len(known.accepted) and known.accepted[place].seq == seq:
+            self._count(known.scope, "duplicates", "-", "-", arrival)
+            return
+        left = known.accepted[place - 1]
+        if place == len(known.accepted):
+            known.heartbeat = said["heartbeat_ms"] * 1000
+            ahead = sent > arrival + SKEW
+            cut = max(left.cut, arrival if ahead else sent)
+            self._witness(known.scope, left, cut)
+        else:
+            right = known.accepted[place]
+            ahead = right.ahead and sent > right.cut
+            cut = sorted((left.cut, sent, right.cut))[1]
+        accepted = Accepted(seq, cut, ahead, batch)
+        known.accepted.insert(place, accepted)
+        known.closed = known.closed or batch["closing"]
+        self._count_events(known.scope, accepted, arrival, newest)
+        self._sessions_of(name, batch)
+        self.fallbacks += [(name, seq, index) for index in range(len(batch["kernel_fallbacks"]))]
+
+    def _count_events(self, scope: Scope, accepted: Accepted, arrival: int, newest: int) -> None:
+        def place(at: int) -> int:
+            instead = accepted.cut if accepted.ahead else arrival
+            if at > (accepted.cut if accepted.ahead else max(arrival + SKEW, accepted.cut)):
+                self._count(scope, "skewed", "-", "-", instead)
+                return instead
+            return at
+
+        def add(measure: str, capability: str, code: str, at: int) -> int:
+            at = place(at)
+            self._count(scope, measure, capability, code, at)
+            for start, seconds in self._windows(at, at):
+                if start + seconds * SECOND + self.rules.grace_us <= newest:
+                    self.counts[scope, "late", "-", "-", start, seconds] += 1
+            return at
+
+        for event in accepted.events("route_attempt"):
+            add("route_attempt", event["capability"], event["entry_point"], event["occurred_at"])
+        for event in accepted.events("kernel_fallback"):
+            add("kernel_fallback", event["capability"], event["reason_code"], event["occurred_at"])
+        for event in accepted.events("masked_error"):
+            kind = classify_signature(event["masked_upstream_signature"]).value
+            add("masked_error", event["upstream"], kind, event["occurred_at"])
+        for event in accepted.events("session_teardown"):
+            add("session_teardown", "-", event["outcome"], event["occurred_at"])
+
+    def _witness(self, scope: Scope, left: Accepted, cut: int) -> None:
+        first = left.batch is None
+        for start, seconds in self._windows(left.cut, cut):
+            if first or start > left.cut:
+                self.counts[scope, "emitters", "-", "-", start, seconds] += 1
+        if first:
+            self.counts[scope, "emitters", "-", "-", 0, 0] += 1
+
+    def _count(self, scope: Scope, measure: str, capability: str, code: str, at: int) -> None:
+        for start, seconds in (*self._windows(at, at), (0, 0)):
+            self.counts[scope, measure, capability, code, start, seconds] += 1
+
+    def _windows(self, first: int, last: int) -> list[tuple[int, int]]:
+        """Every window of every size that overlaps the closed interval."""
+        found = []
+        for seconds in self.rules.window_seconds:
+            size = seconds * SECOND
+            start = first // size * size
+            while start <= last:
+                found.append((start, seconds))
+                start += size
+        return found
+
+    # Flaws.
+
+    def _unreadable(self, offset: int, record: Logged) -> None:
+        self.quarantined.append(offset)
+        known = self.emitters.get(record.key or "")
+        since = record.arrival - 10 * SECOND if known is None else known.accepted[-1].cut
+        for start, seconds in self._windows(min(since, record.arrival), max(since, record.arrival)):
+            self.flaws.add((start, seconds, None, None, offset, offset + 1, "quarantined", frozenset()))
+
+    def lossy_families(self, left: Accepted, right: Accepted) -> dict[str, int]:
+        """Per family that two neighbours do not account for: how many events."""
+        lost = {}
+        for family in ("route_attempt", *EVENTS):
+            recorded = right.books().get(family, (0, Counter()))[0] - left.books().get(family, (0, Counter()))[0]
+            if n := recorded - len(right.events(family)):
+                lost[family] = n
+        return lost
+
+    def _compare(self, name: str, known: Known) -> None:
+        for left, right in zip(known.accepted, known.accepted[1:], strict=False):
+            lost = self.lossy_families(left, right)
+            if not lost:
+                continue
+            drops = {}
+            for family in lost:
+                before = left.books().get(family, (0, Counter()))[1]
+                after = right.books().get(family, (0, Counter()))[1]
+                drops[family] = sum(after.values()) - sum(before.values())
+            shipped = any(n - drops[family] > 0 for family, n in lost.items())
+            cause = "gap" if right.seq > left.seq + 1 and shipped else "dropped" if any(drops.values()) else "miscount"
+            for start, seconds in self._windows(left.cut, right.cut):
+                key = (start, seconds, known.scope, name, left.seq, right.seq, cause, frozenset(lost))
+                self.flaws.add(key)
+
+    def silence(self, known: Known) -> tuple[str | None, int]:
+        """Silent, behind or neither, and up to when windows are flawed by it."""
+        allowed = self.rules.silence_factor * known.heartbeat
+        if known.closed or known.accepted[-1].cut + allowed >= self.through:
+            return None, 0
+        cause = "silent" if known.last_arrival + allowed < self.through else "behind"
+        until = min(self.through, known.last_arrival + allowed + self.rules.write_off_us)
+        return cause, max(known.accepted[-1].cut, until)
+
+    def _standing(self, name: str, known: Known) -> None:
+        cause, until = self.silence(known)
+        if cause is not None:
+            for start, seconds in self._windows(known.accepted[-1].cut, until):
+                self.flaws.add((start, seconds, known.scope, name, -1, -1, cause, frozenset()))
+
+    # Sessions.
+
+    def _sessions_of(self, name: str, batch: dict[str, Any]) -> None:
+        def named(event: dict[str, Any]) -> SessionFacts:
+            facts = self.sessions.setdefault(event["session_id"], SessionFacts())
+            facts.emitters.add(name)
+            facts.last_seen = max(facts.last_seen, event["occurred_at"])
+            return facts
+
+        for opening in batch["session_openings"]:
+            facts = named(opening)
+            at = opening["occurred_at"]
+            facts.opened = at if facts.opened is None else min(at, facts.opened)
+        for masked in batch["masked_errors"]:
+            facts = named(masked)
+            facts.masked += 1
+            facts.degraded.add(masked["operation_id"])
+            proof = facts.proven if masked["equivalence"] == "bit_for_bit" else facts.unproven
+            proof.add(masked["operation_id"])
+        for fallback in batch["kernel_fallbacks"]:
+            if fallback["session_id"] is not None:
+                facts = named(fallback)
+                facts.fallbacks += 1
+                if fallback["operation_id"] is None:
+                    facts.anonymous += 1
+                else:
+                    facts.degraded.add(fallback["operation_id"])
+        for teardown in batch["session_teardowns"]:
+            named(teardown).teardowns.append(teardown["occurred_at"])
+
+    def session_lossy(self, facts: SessionFacts) -> bool:
+        """Whether events of the session are missing, or may be."""
+        begin, end = facts.opened or 0, max(facts.teardowns, default=1 << 62)
+        for name in facts.emitters:
+            known = self.emitters[name]
+            for left, right in zip(known.accepted, known.accepted[1:], strict=False):
+                if set(self.lossy_families(left, right)) - {"route_attempt"} and begin <= right.cut and left.cut <= end:
+                    return True
+            if self.silence(known)[0] is not None and known.accepted[-1].cut < end:
+                return True
+        return False
+
+    def session_abandoned(self, facts: SessionFacts) -> bool:
+        """Whether nobody who named the session can still end it."""
+        names = [self.emitters[name] for name in facts.emitters]
+        return not facts.teardowns and all(known.closed or self.silence(known)[0] == "silent" for known in names)

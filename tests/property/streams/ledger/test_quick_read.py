@@ -1,0 +1,137 @@
+"""The quick reader says what the general decoder says, or leaves the record to it."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from unmask.schemas.codec import encode
+from unmask.schemas.errors import DecodeError
+from unmask.schemas.testing import sample
+from unmask.streams.ledger.intake import Intake
+from unmask.streams.ledger.quick_read import QuickReader
+
+LABELS = ("retrieval", "answer", "tool_call", "POST_v1")
+instants = st.one_of(
+    st.integers(1_700_000_000_000_000, 1_900_000_000_000_000), st.integers(0, 200), st.integers(0, 7 * 10**15)
+)
+run_ids = st.one_of(
+    st.just(""), st.just("run-00000001"), st.text("abc-_.019", min_size=1, max_size=64).filter(lambda t: t[0] not in ".-")
+)
+
+
+@st.composite
+def attempt_groups(draw: st.DrawFn) -> dict[str, Any]:
+    n = draw(st.one_of(st.integers(0, 4), st.integers(10, 40)))
+    times = draw(st.lists(instants, min_size=n, max_size=n))
+    kind = draw(st.sampled_from(("none", "mixed", "even")))
+    if kind == "none":
+        runs = []
+    elif kind == "even":
+        runs = [f"run-{i:08x}" for i in range(n)]
+    else:
+        runs = draw(st.lists(run_ids, min_size=n, max_size=n))
+    return {
+        "capability": draw(st.sampled_from(LABELS)),
+        "entry_point": draw(st.sampled_from(LABELS)),
+        "occurred_at": times,
+        "run_id": runs,
+    }
+
+
+@st.composite
+def batches(draw: st.DrawFn) -> dict[str, Any]:
+    groups = draw(st.lists(attempt_groups(), max_size=5))
+    whole = sample("event_batch")
+    families = draw(st.lists(st.sampled_from(("route_attempt", "masked_error", "kernel_fallback")), unique=True))
+    with_rest = draw(st.booleans())
+    empty = {name: [] for name in ("kernel_fallbacks", "masked_errors", "session_openings", "session_teardowns")}
+    return {
+        **whole,
+        "batch_seq": draw(st.integers(1, 10**12)),
+        "sent_at": draw(instants),
+        "closing": draw(st.booleans()),
+        "accounts": [
+            {
+                "family": family,
+                "recorded": draw(st.integers(0, 10**9)) + 10,
+                "dropped": draw(st.sampled_from(([], [], [{"cause": "buffer_full", "count": 3}]))),
+            }
+            for family in families
+        ],
+        "route_attempts": groups,
+        **({} if with_rest else empty),
+    }
+
+
+def met_before() -> tuple[QuickReader, Intake, bytes]:
+    """A quick reader that knows the emitter and the labels."""
+    quick, intake = QuickReader(), Intake()
+    first = sample("event_batch")
+    first["route_attempts"] = [
+        {"capability": label, "entry_point": label, "occurred_at": [1], "run_id": []} for label in LABELS
+    ]
+    key = first["emitter"]["emitter_id"].encode()
+    value = encode("event_batch", first)
+    quick.remember(key, value, intake.read(key, value))
+    return quick, intake, key
+
+
+def plain(batch: dict[str, Any]) -> dict[str, Any]:
+    """The batch with lists for columns, without run ids, which nothing counts by."""
+    groups = [
+        {**group, "occurred_at": [int(instant) for instant in group["occurred_at"]], "run_id": []}
+        for group in batch["route_attempts"]
+    ]
+    accounts = [{**account, "dropped": list(account["dropped"])} for account in batch["accounts"]]
+    rest = ("kernel_fallbacks", "masked_errors", "session_openings", "session_teardowns")
+    return {**batch, "route_attempts": groups, "accounts": accounts, **{name: list(batch[name]) for name in rest}}
+
+
+@settings(deadline=None, max_examples=300)
+@given(batches())
+def test_a_batch_reads_the_same_both_ways(batch: dict[str, Any]) -> None:
+    quick, intake, key = met_before()
+    value = encode("event_batch", batch)
+    read = quick.read(key, value)
+    if read is not None:
+        assert plain(read) == plain(intake.read(key, value))
+
+
+@settings(deadline=None, max_examples=300)
+@given(batches(), st.data())
+def test_damaged_bytes_are_never_read_as_another_batch(batch: dict[str, Any], data: st.DataObject) -> None:
+    quick, intake, key = met_before()
+    value = bytearray(encode("event_batch", batch))
+    at = data.draw(st.integers(0, len(value) - 1))
+    if data.draw(st.booleans()):
+        value[at] ^= data.draw(st.integers(1, 255))
+    else:
+        del value[at:]
+    read = quick.read(key, bytes(value))
+    if read is None:
+        return
+    try:
+        expected = intake.read(key, bytes(value))
+    except DecodeError as error:
+        pytest.fail(f"read what the general decoder refuses: {error}")
+    assert plain(read) == plain(expected)
+
+
+def test_the_usual_batch_of_a_known_emitter_is_read_quickly() -> None:
+    quick, _, key = met_before()
+    batch = sample("event_batch")
+    batch["accounts"] = [{"family": "route_attempt", "recorded": 100, "dropped": []}]
+    times = list(range(1_795_974_360_000_000, 1_795_974_360_000_100))
+    batch["route_attempts"] = [
+        {"capability": "answer", "entry_point": "POST_v1", "occurred_at": times, "run_id": ["run-1"] * 100}
+    ]
+    read = quick.read(key, encode("event_batch", batch))
+    assert read is not None
+    assert [int(instant) for instant in read["route_attempts"][0]["occurred_at"]] == times
+
+
+def test_an_emitter_that_was_not_met_is_left_to_the_general_decoder() -> None:
+    value = encode("event_batch", sample("event_batch"))
+    assert QuickReader().read(sample("event_batch")["emitter"]["emitter_id"].encode(), value) is None
