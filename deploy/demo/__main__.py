@@ -14,7 +14,7 @@ from demo.performance import perform
 
 __all__ = ["main"]
 
-_WIDTH = 140  # where there is no terminal to ask
+_WIDTH = 164  # where there is no terminal to ask; a window then takes one line
 
 
 def main(arguments: list[str] | None = None) -> int:

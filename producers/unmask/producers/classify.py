@@ -9,7 +9,7 @@ from unmask.producers import foreign
 from unmask.producers.spellings import milliseconds_in, signature_in, timeout_signature
 from unmask.schemas.signatures import is_signature
 
-__all__ = ["UNATTRIBUTED", "classify_upstream"]
+__all__ = ["UNATTRIBUTED", "classify_swallowed", "classify_upstream"]
 
 UNATTRIBUTED = "UNATTRIBUTED"
 
@@ -127,21 +127,38 @@ _QUOTA_CODES = {
 }  # fmt: skip
 
 
-def classify_upstream(error: object) -> str:
+def classify_upstream(error: object, *, handling: int = 0) -> str:
     """The signature of what an upstream did: `HTTP_503`, `TIMEOUT_5000ms`, `CONNECTION_REFUSED`, ...
 
     `error` is an exception, an HTTP status, a text, a signature or None. What cannot be attributed is `UNATTRIBUTED`;
-    nothing is guessed. Never raises an Exception, whatever the object does when it is read.
+    nothing is guessed. `handling` is the id() of an exception that was being handled before the upstream was asked;
+    neither it nor what lies before it is taken for the upstream's. Never raises an Exception, whatever the object
+    does when it is read.
     """
     try:
-        return _classify(error)
+        return _classify(error, handling)
     except Exception:
         return UNATTRIBUTED
 
 
-def _classify(error: object) -> str:
+def classify_swallowed(error: BaseException, *, handling: int = 0) -> str | None:
+    """The signature of an exception that nobody stated to be an upstream's; None for one that need not be.
+
+    Stricter than classify_upstream: the text of a fault of the program itself (a ValueError, a missing file) spells
+    nothing. Never raises an Exception.
+    """
+    if not isinstance(error, Exception) or id(error) == handling:
+        return None
+    try:
+        signature = _of_exception(error, handling, stated=False)
+    except Exception:
+        return None
+    return None if signature == UNATTRIBUTED else signature
+
+
+def _classify(error: object, handling: int) -> str:
     if isinstance(error, BaseException):
-        return _of_exception(error)
+        return _of_exception(error, handling)
     if isinstance(error, bool) or error is None:
         return UNATTRIBUTED
     if isinstance(error, int):
@@ -154,12 +171,14 @@ def _classify(error: object) -> str:
     return UNATTRIBUTED if status is None else f"HTTP_{status}"
 
 
-def _of_exception(error: BaseException) -> str:
+def _of_exception(error: BaseException, handling: int, *, stated: bool = True) -> str:
     vague: str | None = None
     # What the error wraps explains it; what was being handled before may be another story, and is asked last.
-    for chain in (foreign.wrapped(error), foreign.handled_before(error)):
+    for chain in (foreign.wrapped(error), foreign.handled_before(error, handling)):
         for step in (_by_shape, _by_text):
             for link in chain:
+                if step is _by_text and not stated and foreign.is_own_fault(link):
+                    continue
                 signature = step(link)
                 if signature is None:
                     continue

@@ -7,12 +7,28 @@ about the object that is being read, and must reach the host.
 from collections.abc import Iterator
 from typing import Any
 
-__all__ = ["class_names", "code_words", "error_number", "handled_before", "read", "status_of", "text_of", "wrapped"]
+__all__ = [
+    "class_names",
+    "code_words",
+    "error_number",
+    "handled_before",
+    "is_own_fault",
+    "read",
+    "status_of",
+    "text_of",
+    "wrapped",
+]
 
 _STATUS_NAMES = ("status_code", "status", "http_status", "http_code", "code")
 _WORD_NAMES = ("code", "type", "error_code", "grpc_status_code")
 _WRAPPED_NAMES = ("__cause__", "reason", "os_error", "original_error")
 _LONGEST_CHAIN = 12
+# Faults of the program itself. What their texts spell is about its arguments, files and keys, not about an upstream.
+_OWN_FAULTS = (
+    ValueError, TypeError, LookupError, AttributeError, AssertionError, ArithmeticError, NameError, ImportError,
+    SyntaxError, NotImplementedError, BufferError, SystemError, MemoryError, RecursionError, StopIteration,
+    StopAsyncIteration, Warning,
+)  # fmt: skip
 
 
 def read(thing: object, name: str) -> Any:
@@ -119,14 +135,30 @@ def wrapped(error: BaseException) -> list[BaseException]:
     return found
 
 
-def handled_before(error: BaseException) -> list[BaseException]:
-    """What was being handled when `error` was raised, nearest first, at most 12. It may have nothing to do with it."""
+def handled_before(error: BaseException, handling: int = 0) -> list[BaseException]:
+    """What was being handled when `error` was raised, nearest first, at most 12. It may have nothing to do with it.
+
+    `handling` is the id() of the exception that was being handled already when the work began: the interpreter hangs
+    it below whatever is raised from then on, so the chain ends before it.
+    """
     found: list[BaseException] = []
     current = error
     while len(found) < _LONGEST_CHAIN and read(current, "__suppress_context__") is not True:
         context = read(current, "__context__")
-        if not isinstance(context, BaseException) or any(context is known for known in found):
+        if not isinstance(context, BaseException) or id(context) == handling:
+            break
+        if any(context is known for known in found):
             break
         found.append(context)
         current = context
     return found
+
+
+def is_own_fault(error: BaseException) -> bool:
+    """Whether `error` is of a built-in kind that tells of the program itself, a local file or process included."""
+    if type(error).__module__ != "builtins":
+        return False
+    if isinstance(error, OSError):
+        # What is left of OSError without these has an errno that says more than its class.
+        return not isinstance(error, ConnectionError | TimeoutError)
+    return isinstance(error, _OWN_FAULTS)

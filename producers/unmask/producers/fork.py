@@ -7,10 +7,16 @@ import atexit
 import ctypes
 import os
 import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from time import monotonic
 from typing import Protocol
 
-__all__ = ["close_with_the_process", "forget", "keep_for_ever", "watch"]
+__all__ = ["close_with_the_process", "databases_work", "forget", "keep_for_ever", "using_a_database", "watch"]
+
+_PATIENCE = 1.0
+"""Seconds that a fork waits at most until no background thread is inside of a database."""
 
 
 class Watched(Protocol):
@@ -30,6 +36,10 @@ class Watched(Protocol):
 
 
 _watched: dict[int, Watched] = {}
+_databases = threading.RLock()
+_databases_work = True
+_quiet: list[bool] = []
+"""Whether the databases were quiet, for each fork that has begun: a signal handler may fork in the middle of another."""
 
 
 def watch(emitter: Watched) -> None:
@@ -45,6 +55,22 @@ def forget(emitter: Watched) -> None:
 def keep_for_ever(thing: object) -> None:
     """Never free `thing`. A client that was made before a fork would, in the child, wait for threads that are not."""
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(thing))
+
+
+@contextmanager
+def using_a_database() -> Iterator[None]:
+    """Around every use of SQLite by a background thread: a fork waits for its end.
+
+    SQLite has locks for the whole process. A child that was forked while another thread held one would wait for it
+    for ever, in whatever database.
+    """
+    with _databases:
+        yield
+
+
+def databases_work() -> bool:
+    """Whether this process may use SQLite: not a child that was forked while the parent was stuck inside of it."""
+    return _databases_work
 
 
 def close_with_the_process() -> None:
@@ -63,10 +89,23 @@ def close_with_multiprocessing() -> None:
         util.Finalize(None, close_with_the_process, exitpriority=0)
 
 
-def _begin_anew_in_child() -> None:
+def _before() -> None:
+    _quiet.append(_databases.acquire(timeout=_PATIENCE))
+
+
+def _after_in_parent() -> None:
+    if _quiet.pop():
+        _databases.release()
+
+
+def _after_in_child() -> None:
+    global _databases, _databases_work
+    _databases_work &= _quiet.pop()
+    _quiet.clear()
+    _databases = threading.RLock()
     for emitter in list(_watched.values()):
         emitter.begin_anew()
 
 
-os.register_at_fork(after_in_child=_begin_anew_in_child)
+os.register_at_fork(before=_before, after_in_parent=_after_in_parent, after_in_child=_after_in_child)
 atexit.register(close_with_the_process)

@@ -1,31 +1,28 @@
-"""One life of an emitter: from its random id to its closing batch. All of its state, none of its threads.
-
-The background thread and the diagnostics meet at `lock`, which no record call ever takes.
-"""
+"""One life of an emitter: from its random id to its closing batch. All of its state, none of its threads."""
 
 import secrets
-import threading
 from collections import Counter
-from collections.abc import Callable
 from importlib.metadata import PackageNotFoundError, version
 
 from unmask.producers.account import Account
 from unmask.producers.batcher import Batcher
 from unmask.producers.buffer import Buffer, Lane
+from unmask.producers.custody import Clock, Custody
 from unmask.producers.events import Cleaner, Event
-from unmask.producers.report import FAMILIES, Counts, DeliveryReport, FamilyCount
+from unmask.producers.framer import Framer
+from unmask.producers.report import FAMILIES, Counts, DeliveryReport, FamilyCount, OutboxHealth
 from unmask.producers.settings import EmitterSettings
-from unmask.producers.store import BatchStore, MemoryStore, StoredBatch, Stores
+from unmask.producers.store import MemoryStore, Owner, Stores
 from unmask.producers.tick import Tick
 from unmask.producers.wire import Identity
 from unmask.schemas.codes import DropCause, Family
 
 __all__ = ["EmitterLife"]
 
-Clock = Callable[[], int]
-"""Nanoseconds since the epoch."""
 
-_SMALLEST_LIMIT = 4_096
+def in_memory(owner: Owner) -> MemoryStore:
+    """The store of an emitter without an outbox, with the usual limit."""
+    return MemoryStore()
 
 
 def _sdk() -> str:
@@ -35,55 +32,56 @@ def _sdk() -> str:
         return "unmask-python"
 
 
-class EmitterLife:
+class EmitterLife(Custody):
     """Buffer, account, batcher and store of one emitter_id. A forked child begins another life."""
 
-    def __init__(self, settings: EmitterSettings, clock: Clock, stores: Stores = MemoryStore) -> None:
-        self.emitter_id = secrets.token_hex(16)
+    buffer: Buffer
+
+    def __init__(
+        self, settings: EmitterSettings, clock: Clock, stores: Stores = in_memory, framer: Framer | None = None
+    ) -> None:
         self.settings = settings
-        self.lock = threading.RLock()
         self.buffer = Buffer()
         self.internal_errors = Tick()
-        self.redeliveries = 0
-        self.batches_delivered = 0
-        self.closing_delivered = False
-        self.settled = False
-        self._clock = clock
-        self._account = Account()
-        self._store: BatchStore = stores(self.emitter_id)
+        self.framer = framer or Framer.single_object()
         self._cleaner = Cleaner(settings.label_limit)
-        self._batcher = Batcher(
-            Identity(self.emitter_id, clock() // 1000, settings.scope, settings.heartbeat_ms, _sdk()),
-            self._account,
-            max_bytes=settings.max_record_bytes,
+        account = Account()
+        identity = Identity(
+            secrets.token_hex(16), clock() // 1000, settings.scope, settings.heartbeat_ms, _sdk()
+        )  # fmt: skip
+        batcher = Batcher(
+            identity, account, encode=self.framer.encode, max_bytes=settings.max_record_bytes,
             max_events=settings.max_batch_events,
-        )
+        )  # fmt: skip
+        # In memory there is nothing to keep yet; what begins life is open().
+        super().__init__(account, batcher, clock, MemoryStore())
+        self._stores = stores
 
-    @property
-    def batches_cut(self) -> int:
-        """The last batch_seq."""
-        return self._batcher.batches_cut
+    def open(self) -> None:
+        """Get ready for the first record. Never raises; may take as long as a disk takes."""
+        self.store_in(self._stores(self))
 
-    def unacknowledged(self) -> int:
-        """Batches that wait for the broker."""
-        with self.lock:
-            return self._store.unacknowledged()
+    def prepare(self) -> bool:
+        """Whether batches can be encoded; asks the schema registry where that is still open. Takes seconds at most."""
+        return self.framer.prepare(self._batcher.opening)
 
     def stalled(self) -> bool:
-        """Whether so many batches wait for the broker that no further one is cut."""
-        return self.unacknowledged() >= self.settings.max_unacknowledged
-
-    def cut(self, *, closing: bool = False) -> None:
-        """Cut everything that was recorded until now into batches, and keep them."""
+        """Whether no further batch should be cut: so many wait for the broker, or none can be encoded yet."""
         with self.lock:
-            if self.settled:
-                return
+            return self._store.stalled() or not self.framer.ready
+
+    def cut(self, *, closing: bool = False) -> bool:
+        """Cut everything that was recorded until now into batches, and keep them. False where none can be encoded."""
+        with self.lock:
+            if self.settled or not self.framer.ready:
+                return False
             # The lanes first, then the clock: whatever was taken happened before the cut.
             events: list[Event] = []
             for lane in (*self.buffer.lanes, self.buffer.openings):
                 self._take(lane, events)
-            for batch in self._batcher.cut(events, self._clock() // 1000, closing=closing):
+            for batch in self._batcher.cut(events, self.now(), closing=closing, room=self._store.room()):
                 self._store.put(batch)
+            return True
 
     def _take(self, lane: Lane, into: list[Event]) -> None:
         family, clean = lane.family, self._cleaner.clean
@@ -96,55 +94,33 @@ class EmitterLife:
                 if family is not None:
                     self._account.drop_uncut(family, DropCause.INVALID_EVENT)
 
-    def next_to_send(self) -> StoredBatch | None:
-        """The oldest batch that is not on its way."""
-        with self.lock:
-            return None if self.settled else self._store.next_to_send()
-
-    def delivered(self, batch_seq: int) -> None:
-        """The broker acknowledged a batch."""
-        with self.lock:
-            batch = self._store.removed(batch_seq)
-            if batch is not None:
-                self._account.delivered(batch.events)
-                self.batches_delivered += 1
-                self.closing_delivered |= batch.closing
-
-    def returned(self, batch_seq: int) -> None:
-        """The client gave a batch back; it goes out again, with the same bytes."""
-        with self.lock:
-            if self._store.returned(batch_seq):
-                self.redeliveries += 1
-
-    def refused_as_too_large(self, batch_seq: int) -> None:
-        """The broker takes no record of this size: give the batch up, and make the next ones smaller."""
-        with self.lock:
-            batch = self._store.removed(batch_seq)
-            if batch is not None:
-                self._account.drop_cut(batch.events, DropCause.TOO_LARGE)
-                self._batcher.max_bytes = max(_SMALLEST_LIMIT, min(self._batcher.max_bytes, len(batch.data)) // 2)
-
-    def delivered_through(self, batch_seq: int) -> bool:
-        """Whether no batch up to this one is kept any more."""
-        with self.lock:
-            kept = self._store.kept()
-            return not kept or kept[0] > batch_seq
-
     def settle(self) -> None:
-        """End: what has not been delivered by now is dropped, as `close_deadline`."""
+        """End: what nobody can send any more is dropped."""
         with self.lock:
             if self.settled:
                 return
             self.settled = True
-            for batch_seq in self._store.kept():
-                batch = self._store.removed(batch_seq)
-                if batch is not None:
-                    self._account.drop_cut(batch.events, DropCause.CLOSE_DEADLINE)
+            self._account_for_lanes()
+            for lane in self.buffer.lanes:
+                assert lane.family is not None
+                self._account.drop_uncut(lane.family, DropCause.CLOSE_DEADLINE, len(lane.take(len(lane.events))))
+            self.give_up(*self._store.settle())
+
+    def current_account(self) -> Account:
+        """The account, with what the lanes have dropped until now."""
+        self._account_for_lanes()
+        return self._account
+
+    def _account_for_lanes(self) -> None:
+        for lane in self.buffer.lanes:
+            if lane.family is not None:
+                self._account.told_by_lane(lane.family, lane.drops())
 
     def counts(self) -> Counts:
         """What became of everything that was recorded, per family."""
         with self.lock:
             pending = Counter(self._store.pending())
+            self._account_for_lanes()
             return Counts(
                 self.emitter_id, {lane.family: self._count(lane, pending) for lane in self.buffer.lanes if lane.family}
             )
@@ -152,7 +128,6 @@ class EmitterLife:
     def _count(self, lane: Lane, pending_in_batches: Counter[Family]) -> FamilyCount:
         family = lane.family
         assert family is not None
-        self._account.told_by_lane(family, lane.drops())
         waiting, dropped = len(lane.events), self._account.dropped(family)
         recorded = self._account.cut_so_far(family) + self._account.dropped_uncut(family) + waiting
         if self.settled and waiting:
@@ -175,3 +150,14 @@ class EmitterLife:
             dropped={family: counts[family].dropped for family in FAMILIES},
             closed=self.closing_delivered or not self.batches_cut,
         )
+
+    @property
+    def openings_dropped(self) -> int:
+        """Openings of sessions that no batch took."""
+        openings = self.buffer.openings
+        return openings.full.value + openings.late.value + self._batcher.openings_dropped
+
+    def outbox_health(self) -> OutboxHealth | None:
+        """How the disk outbox is; None where there is none."""
+        with self.lock:
+            return self._store.health()

@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from unmask.schemas.codes import DropCause, Family
 
-__all__ = ["FAMILIES", "Counts", "DeliveryReport", "FamilyCount", "Health"]
+__all__ = ["FAMILIES", "Counts", "DeliveryReport", "FamilyCount", "Health", "OutboxHealth", "OutboxState"]
 
 FAMILIES = (Family.ROUTE_ATTEMPT, Family.KERNEL_FALLBACK, Family.MASKED_ERROR, Family.SESSION_TEARDOWN)
 """The families that a host sends, in the order of the lanes."""
@@ -19,7 +20,7 @@ class FamilyCount:
     delivered: int = 0
     """Acknowledged by the broker, by a report for each record."""
     pending: int = 0
-    """In memory: not in a batch yet, or in one that is not acknowledged."""
+    """Not in a batch yet, or in one that is not acknowledged. After close(): on the disk, for the next start."""
     dropped: Mapping[DropCause, int] = field(default_factory=dict)
 
     @property
@@ -47,12 +48,39 @@ class DeliveryReport:
     pending: Mapping[Family, int]
     dropped: Mapping[Family, Mapping[DropCause, int]]
     closed: bool
-    """Whether the closing batch was acknowledged, or none was due; if not, the emitter ends as a silent one."""
+    """Whether the closing batch was acknowledged, or none was due. If not, the emitter ends as a silent one, until the
+    next start on this host sends what is pending."""
 
     @property
     def complete(self) -> bool:
         """Whether all that was recorded has been delivered, the closing batch included."""
         return self.closed and not any(self.pending.values()) and not any(self.dropped.values())
+
+
+class OutboxState(StrEnum):
+    """What the disk outbox does for this emitter right now."""
+
+    ON = "on"
+    """Batches are on the disk before they are sent."""
+    FULL = "full"
+    """As ON, but at its limit of size: events are dropped as `outbox_full` until the broker has taken some."""
+    FAILING = "failing"
+    """The disk takes no batch at the moment; new ones are kept in memory, and it is tried again."""
+    GONE = "gone"
+    """The folder was deleted or replaced: what is not delivered will not outlive this process."""
+    UNAVAILABLE = "unavailable"
+    """It could not be set up at this emitter's start: the emitter works without one."""
+
+
+@dataclass(frozen=True, slots=True)
+class OutboxHealth:
+    """How the disk outbox of this emitter is."""
+
+    state: OutboxState
+    problem: str | None = None
+    """Name of what went wrong, the system's or SQLite's: ENOSPC, EACCES, EROFS, SQLITE_FULL, SQLITE_CORRUPT, ..."""
+    bytes_kept: int = 0
+    """Of batches that wait for their acknowledgement."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,5 +100,11 @@ class Health:
     redeliveries: int
     """Batches that the client handed back and that were produced again."""
     openings_dropped: int
+    outbox: OutboxHealth | None
+    """None where no outbox is configured."""
+    outboxes_adopted: int
+    """Outboxes of dead emitters that this one has sent to their end."""
+    adopting: str | None
+    """The emitter_id of the dead emitter whose outbox is being sent."""
     internal_errors: int
     """Faults inside the SDK that were kept from the host. Zero, or please report them."""

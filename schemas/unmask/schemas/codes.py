@@ -293,6 +293,8 @@ class AlertKind(_Code):
     """An emitter stopped without closing."""
     FALLBACK_RATE = "FALLBACK_RATE"
     """Fallbacks per attempt are above the threshold."""
+    UNVERIFIABLE_VERDICT = "UNVERIFIABLE_VERDICT"
+    """A record on the verdict topic was altered, replayed, or not signed by a trusted key."""
     UNKNOWN_ALERT = "UNKNOWN_ALERT"
     """What an older reader sees of a kind it does not know. Never sent."""
 
@@ -365,5 +367,7 @@ class AdmissionStep(_Code):
     """It was carried out and failed."""
     OVERRIDDEN = "OVERRIDDEN"
     """An operator let the successor pass."""
+    WITHDRAWN = "WITHDRAWN"
+    """An operator withdrew the session's verdict."""
     UNKNOWN_STEP = "UNKNOWN_STEP"
     """What an older reader sees of a step it does not know. Never sent."""

@@ -1,8 +1,10 @@
 """The digest of a verdict: SHA-256 over everything that decides, so that no part of it can be changed unnoticed.
 
-Everything decides but the digest itself and the signature over it. Parts that say nothing (null, an empty list) are
-left out: a field that a later version adds leaves the digests of older verdicts as they are, and a reader that does
-not know a field which does say something computes another digest, and refuses.
+Everything decides but the digest itself, the signature over it, and by whom and in which order it was published: a
+verdict that is published again, because somebody overwrote it, is the same verdict. (Writer and sequence are signed.)
+Parts that say nothing (null, an empty list) are left out: a field that a later version adds leaves the digests of older
+verdicts as they are, and a reader that does not know a field which does say something computes another digest, and
+refuses.
 """
 
 import hashlib
@@ -17,9 +19,9 @@ from unmask.schemas.history import latest
 from unmask.schemas.models.record import to_avro
 from unmask.schemas.models.verdict import Verdict
 
-__all__ = ["seal", "verdict_digest", "verify_digest"]
+__all__ = ["canonical_digest", "seal", "verdict_digest", "verify_digest"]
 
-_NOT_DIGESTED = frozenset({"digest", "signature"})
+_NOT_DIGESTED = frozenset({"digest", "signature", "writer", "sequence"})
 
 
 def verdict_digest(verdict: Verdict | Mapping[str, Any]) -> str:
@@ -28,7 +30,22 @@ def verdict_digest(verdict: Verdict | Mapping[str, Any]) -> str:
     Raises EncodeError where a dict holds what no verdict can: a NaN, a datetime.
     """
     value = to_avro(verdict) if isinstance(verdict, Verdict) else verdict
-    return hashlib.sha256(_canonical(value)).hexdigest()
+    said = {
+        name: _double(item) if name in _doubles() else item for name, item in value.items() if name not in _NOT_DIGESTED
+    }
+    return canonical_digest(said)
+
+
+def canonical_digest(value: Mapping[str, Any]) -> str:
+    """SHA-256, 64 hex digits, over a value's one canonical text; parts that say nothing do not change it.
+
+    Raises EncodeError where it holds what no record can: a NaN, a datetime.
+    """
+    try:
+        text = json.dumps(_without_silence(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise EncodeError("not a record: it holds a NaN, or a value that records have no type for") from error
+    return hashlib.sha256(text.encode("ascii")).hexdigest()
 
 
 def verify_digest(verdict: Verdict | Mapping[str, Any]) -> bool:
@@ -45,17 +62,6 @@ def verify_digest(verdict: Verdict | Mapping[str, Any]) -> bool:
 def seal(verdict: Mapping[str, Any]) -> dict[str, Any]:
     """The verdict's dict with its digest set, and without a signature, which an older digest would not match."""
     return {**verdict, "digest": verdict_digest(verdict), "signature": None}
-
-
-def _canonical(value: Mapping[str, Any]) -> bytes:
-    said = {
-        name: _double(item) if name in _doubles() else item for name, item in value.items() if name not in _NOT_DIGESTED
-    }
-    try:
-        text = json.dumps(_without_silence(said), sort_keys=True, separators=(",", ":"), allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise EncodeError("not a verdict: it holds a NaN, or a value that records have no type for") from error
-    return text.encode("ascii")
 
 
 @cache

@@ -1,7 +1,7 @@
 """Plain readers of topics, each read again and again from where it stood to the end that the topic has then."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Self
 
@@ -56,12 +56,29 @@ class Readers:
             reader = self._readers[spec.name] = TopicReader(self.source(spec), chosen, timeout=self._timeout)
         return reader
 
-    def read(self, spec: TopicSpec, take: Callable[[Row], None], only: int | None = None) -> None:
-        """Hands on every record up to the end that the topic has now."""
+    def ends(self, spec: TopicSpec) -> dict[int, int]:
+        """The offset after the newest record of each partition, now."""
+        return self.source(spec).end_offsets(range(self.partitions(spec)), self._timeout)
+
+    def read(
+        self,
+        spec: TopicSpec,
+        take: Callable[[Row], None],
+        only: int | None = None,
+        until: Mapping[int, int] | None = None,
+    ) -> None:
+        """Hands on every record up to the end that the topic has now.
+
+        With `until`, reading ends at the first record at or above these offsets; what came along with it is handed on
+        as well.
+        """
         reader, source = self.reader(spec, only), self.source(spec)
-        reader.ends = source.end_offsets(reader.positions, self._timeout)
-        if any(end < reader.positions[partition] for partition, end in reader.ends.items()):
+        ends = source.end_offsets(reader.positions, self._timeout)
+        if any(end < reader.positions[partition] for partition, end in ends.items()):
             raise TopicRewound(spec.name)
+        if until is not None:
+            ends = {partition: min(end, until.get(partition, -1) + 1) for partition, end in ends.items()}
+        reader.ends = ends
         moved = time.monotonic()
         while not reader.caught_up:
             rows = reader.read(0.5)

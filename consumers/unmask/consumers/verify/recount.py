@@ -39,7 +39,7 @@ class PartitionFacts:
     newest: int = 0
     """Newest broker's time of a record."""
     head: int = 0
-    """Broker's time of the first record."""
+    """Broker's time of the first record; where none is left, the time up to which those that were may have come."""
 
     @property
     def trimmed(self) -> bool:
@@ -56,6 +56,8 @@ class Totals:
     events: int = 0
     duplicates: int = 0
     unreadable: int = 0
+    readable_now: int = 0
+    """Those among them that the stream put aside and that can be read here."""
     holes: int = 0
     """Offsets between the first and the last record that hold none."""
 
@@ -77,15 +79,21 @@ class Recount:
     def __post_init__(self) -> None:
         self.counts = CountBook(self.rules.window_seconds)
 
-    def take(self, partition: int, offset: int, arrival: int, key: bytes | None, value: bytes | None) -> None:
+    def take(
+        self, partition: int, offset: int, arrival: int, key: bytes | None, value: bytes | None, *, aside: bool = False
+    ) -> None:
         """Takes the next record of a partition in; `arrival` is the broker's time of it.
 
-        Raises RegistryUnavailable, after which the same record may be handed in again.
+        `aside` says that the stream put it into quarantine: then it is unreadable for its counts, even where a newer
+        version can read it. Raises RegistryUnavailable, after which the same record may be handed in again.
         """
         batch: Batch | None
         try:
             batch = self.reader.read(key, value)
         except DecodeError:
+            batch = None
+        if aside and batch is not None:
+            self.totals.readable_now += 1
             batch = None
         facts = self.partitions[partition]
         self._move(facts, offset, arrival)

@@ -1,10 +1,9 @@
-"""Patience: what disagrees is a difference only if the stream has had all it needs, and time, to publish otherwise.
+"""Patience: what disagrees is a difference only once it has stayed the same, on both sides, for a while.
 
-A mismatch is held against the stream once it has stayed the same, on both sides, since a moment from which on the
-stream says that it has read everything that the recount had read then.
+The recount never goes further than the stream says that it has read, so that all the stream still needs is time.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from unmask.consumers.verify.outcome import Mismatch
@@ -12,37 +11,22 @@ from unmask.consumers.verify.outcome import Mismatch
 __all__ = ["Settling"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Seen:
-    mismatch: Mismatch
-    at: float
-    positions: Mapping[int, int]
-
-
 @dataclass(slots=True)
 class Settling:
     """Remembers since when mismatches stand. `patience` and `now` are seconds of any steady clock."""
 
     patience: float
-    _seen: dict[tuple[str, str], _Seen] = field(default_factory=dict)
+    _since: dict[tuple[str, str], tuple[Mismatch, float]] = field(default_factory=dict)
 
-    def note(
-        self, mismatches: Iterable[Mismatch], positions: Mapping[int, int], stream: Mapping[int, int], now: float
-    ) -> tuple[list[Mismatch], list[Mismatch]]:
-        """Takes the mismatches of one comparison in; returns those that are differences and those that may still heal.
-
-        `positions` are the offsets up to which the recount has read, `stream` those up to which the stream says that
-        it has.
-        """
-        before, self._seen = self._seen, {}
+    def note(self, mismatches: Iterable[Mismatch], now: float) -> tuple[list[Mismatch], list[Mismatch]]:
+        """Takes the mismatches of one comparison in; returns those that are certain and those that may still heal."""
+        before, self._since = self._since, {}
         certain: list[Mismatch] = []
         open_still: list[Mismatch] = []
         for mismatch in mismatches:
             identity = (mismatch.what, mismatch.key)
-            seen = before.get(identity)
-            if seen is None or seen.mismatch != mismatch:
-                seen = _Seen(mismatch, now, dict(positions))
-            self._seen[identity] = seen
-            covered = all(stream.get(p, -1) >= offset for p, offset in seen.positions.items())
-            (certain if covered and now - seen.at >= self.patience else open_still).append(mismatch)
+            known, since = before.get(identity, (None, now))
+            self._since[identity] = (mismatch, since if known == mismatch else now)
+            settled = known == mismatch and now - since >= self.patience
+            (certain if settled else open_still).append(mismatch)
         return certain, open_still

@@ -1,27 +1,32 @@
 """The shell of `unmask verify`: reads the log from its beginning and what stands on the output topics, and compares.
 
-Every pass reads, in this order, how far the stream says that it has read, the log to its end, and what stands. Passes
-repeat until all agrees, or what disagrees has had its time to heal. The log is read from its beginning whatever the
-range: an emitter's account of the range rests on its batches before it, and only the whole log tells which those are.
+Every pass reads, in this order, how far the stream says that it has read, the log up to there, and what stands. Passes
+repeat until all agrees and the stream has read what stood in the log at the beginning, or the time to settle is over.
+The log is read from its beginning whatever the range: an emitter's account of the range rests on its batches before it,
+and only the whole log tells which those are.
 """
 
 import time
-from dataclasses import dataclass, field
+from collections import deque
+from dataclasses import dataclass, field, replace
 
 from unmask.consumers.report.time_range import parse_instant
 from unmask.consumers.topic_reader import Row
 from unmask.consumers.unreadable import TopicRewound
 from unmask.consumers.verify.broker_time import BrokerTime
-from unmask.consumers.verify.compare import Range, compare_verdicts, compare_windows
+from unmask.consumers.verify.compare_verdicts import compare_verdicts
+from unmask.consumers.verify.compare_windows import compare_windows
 from unmask.consumers.verify.evidence import AsOf, sure_from
 from unmask.consumers.verify.mark_check import MarkCheck
-from unmask.consumers.verify.obstacles import obstacles
+from unmask.consumers.verify.obstacles import Open, obstacles
 from unmask.consumers.verify.outcome import Examined, Mismatch, Outcome
 from unmask.consumers.verify.published import Admissions, Marks, PublishedTopic
+from unmask.consumers.verify.put_aside import PutAside
 from unmask.consumers.verify.readers import Progress, Readers
 from unmask.consumers.verify.recount import PartitionFacts, Recount
 from unmask.consumers.verify.rules import RecountRules
 from unmask.consumers.verify.settling import Settling
+from unmask.consumers.verify.span import Range
 from unmask.consumers.verify.strict import StrictReader
 from unmask.schemas.framing import framing_from_environment
 from unmask.schemas.topic_admin import verify_topics
@@ -33,6 +38,7 @@ __all__ = ["LogNotStamped", "Request", "verify"]
 
 _PAUSE_SECONDS = 0.5
 _ATTEMPTS = 3
+_READABLE = "put aside by the stream, but readable here: see `unmask quarantine replay`"
 
 
 class LogNotStamped(Exception):
@@ -95,7 +101,9 @@ class _Verification:
         self._within = Range()
         self._marks = Marks(framing)
         self._mark_check = MarkCheck()
-        self._settling = Settling(min(5.0, request.settle / 2))
+        self._settling = Settling(request.settle / 2)
+        self._put_aside = PutAside(topics.events.name, framing)
+        self._ahead: dict[int, deque[Row]] = {}
         self._strict_reader = StrictReader(framing)
         self._recount: Recount | None = None
         self._windows = PublishedTopic("window", framing, self._wants_window)
@@ -105,6 +113,8 @@ class _Verification:
     def run(self) -> Outcome:
         """Passes until all agrees, or the time to settle is over."""
         deadline = time.monotonic() + self._request.settle
+        # What stands in the log when the verification begins is what it is about.
+        ends = self._readers.ends(self._topics.events)
         while True:
             missing = self._look_at_marks()
             over = time.monotonic() >= deadline
@@ -114,36 +124,54 @@ class _Verification:
             recount = self._read_log()
             as_of = self._as_of()
             examined = self._compare(recount, as_of)
-            told = {partition: mark.offset for partition, mark in self._marks.known.items()}
-            read = {p: facts.start if facts.next is None else facts.next for p, facts in recount.partitions.items()}
-            certain, open_still = self._settling.note(examined.mismatches, read, told, time.monotonic())
-            if over or not open_still:
-                return self._outcome(recount, as_of, examined, certain, open_still)
+            certain, open_still = self._settling.note(examined.mismatches, time.monotonic())
+            unread = {p: end - self._told(p) for p, end in ends.items() if end > self._told(p)}
+            if over or not (open_still or unread):
+                return self._outcome(recount, as_of, examined, certain, Open(open_still, sum(unread.values())))
             time.sleep(_PAUSE_SECONDS)
+
+    def _told(self, partition: int) -> int:
+        """The offset up to which the stream says that it has read a partition."""
+        mark = self._marks.known.get(partition)
+        return 0 if mark is None else mark.offset
 
     def _look_at_marks(self) -> list[int]:
         # One partition of the tallies is enough: every one has the marks of all source partitions.
         self._readers.read(self._topics.tallies, self._marks.take, 0)
+        self._readers.read(self._topics.quarantine, self._put_aside.take)
         self._broker_time = self._clock.now(self._request.timeout)
         return self._marks.missing(range(self._readers.partitions(self._topics.events)))
 
     def _read_log(self) -> Recount:
+        """Counts all records of which the stream says that it has read them, and no others."""
         recount = self._recount
         if recount is None:
             starts = self._readers.reader(self._topics.events).positions
             grace = {partition: mark.grace for partition, mark in self._marks.known.items()}
-            partitions = {partition: PartitionFacts(start) for partition, start in starts.items()}
+            # Of a partition without records only its retention tells how old those were that it had.
+            emptied = max(0, self._broker_time - int(self._topics.events.config["retention.ms"]) * 1000)
+            partitions = {partition: PartitionFacts(start, head=emptied) for partition, start in starts.items()}
             recount = self._recount = Recount(self._strict_reader, self._request.rules, grace, partitions)
             self._within = self._range()
+        until = {partition: mark.offset for partition, mark in self._marks.known.items()}
         counted = recount
 
         def take(row: Row) -> None:
-            arrival = row.timestamp_ms * 1000
-            counted.take(row.partition, row.offset, arrival, row.key, row.value)
-            self._mark_check.record(row.partition, row.offset, arrival)
+            held = self._ahead.setdefault(row.partition, deque())
+            held.append(row)
+            self._mark_check.record(row.partition, row.offset, row.timestamp_ms * 1000)
+            while held and held[0].offset < until.get(row.partition, 0):
+                self._count(counted, held.popleft())
 
-        self._readers.read(self._topics.events, take)
+        for partition, held in self._ahead.items():
+            while held and held[0].offset < until.get(partition, 0):
+                self._count(counted, held.popleft())
+        self._readers.read(self._topics.events, take, until=until)
         return recount
+
+    def _count(self, recount: Recount, row: Row) -> None:
+        aside = self._put_aside.holds(row)
+        recount.take(row.partition, row.offset, row.timestamp_ms * 1000, row.key, row.value, aside=aside)
 
     def _range(self) -> Range:
         since, until, now = self._request.since, self._request.until, self._broker_time
@@ -186,11 +214,15 @@ class _Verification:
         return published_ms * 1000 > self._oldest()
 
     def _outcome(
-        self, recount: Recount, as_of: AsOf, examined: Examined, certain: list[Mismatch], open_still: list[Mismatch]
+        self, recount: Recount, as_of: AsOf, examined: Examined, certain: list[Mismatch], open_still: Open
     ) -> Outcome:
         unpublished = [m for m in certain if m.recent and (m.published is None or m.pending)]
         for mismatch in unpublished:
             examined.skip(f"{mismatch.what} records", "over only a moment ago, and not published yet")
+        if recount.totals.readable_now:
+            examined.skip(
+                "records", "put aside by the stream, but can be read here: replay them", recount.totals.readable_now
+            )
         withheld = [m for m in certain if m.pending and m not in unpublished]
         wrong = [m for m in certain if m not in unpublished and m not in withheld]
         differences = [difference for mismatch in wrong for difference in mismatch.differences()]
@@ -203,10 +235,15 @@ class _Verification:
             examined=examined,
             obstacles=tuple(
                 obstacles(
-                    recount, as_of, self._marks.known, self._broker_time, self._within.until, open_still, withheld
+                    recount,
+                    as_of,
+                    self._marks.known,
+                    self._broker_time,
+                    self._within.until,
+                    replace(open_still, withheld=withheld),
                 )
             ),
-            totals=totals | {"sessions": len(recount.sessions)},
+            totals=totals | {"sessions": len(recount.sessions), "unread": open_still.unread},
             since=self._within.since,
             until=self._within.until,
             log_from=min(heads, default=0),

@@ -17,12 +17,12 @@ from unmask.schemas.models.event_batch import (
 from unmask.schemas.models.fallback import Fallback
 from unmask.schemas.models.flaw import Flaw, Loss
 from unmask.schemas.models.mark import Mark, ScopeMark, Unaccounted
-from unmask.schemas.models.parts import Dropped, FamilyClaim, MaskedOperation
+from unmask.schemas.models.parts import Dropped, FamilyClaim, MaskedOperation, Signature
 from unmask.schemas.models.quarantined import Quarantined
 from unmask.schemas.models.record import Record, from_avro, to_avro
 from unmask.schemas.models.session_tally import SessionTally, Teardown
 from unmask.schemas.models.tally import Correction, Tally
-from unmask.schemas.models.verdict import Signature, Source, Verdict
+from unmask.schemas.models.verdict import Source, Verdict
 from unmask.schemas.models.window import FamilyEvidence, Window
 
 __all__ = [

@@ -3,13 +3,14 @@
 from unmask.schemas.codes import AdmissionAnswer, AdmissionStep, Directive
 from unmask.schemas.instants import Instant
 from unmask.schemas.models.fields import Digest, Flag, Token
+from unmask.schemas.models.parts import Signature
 from unmask.schemas.models.record import Record
 
 __all__ = ["Admission"]
 
 
 class Admission(Record):
-    """One step of an admission: asked, carried out, or overridden by a person."""
+    """One step of an admission: asked, carried out, overridden or withdrawn by a person."""
 
     admission_id: Token
     session_id: Token
@@ -22,3 +23,4 @@ class Admission(Record):
     successor_session_id: Token | None = None
     by: Token | None = None
     reason_code: Token | None = None
+    signature: Signature | None = None

@@ -2,10 +2,11 @@
 
 from unmask.schemas.codes import DropCause, Equivalence, Family
 from unmask.schemas.instants import Instant
-from unmask.schemas.models.fields import Count, Signature, Token
+from unmask.schemas.models.fields import Count, Hex, Token
+from unmask.schemas.models.fields import Signature as UpstreamSignature
 from unmask.schemas.models.record import Record
 
-__all__ = ["Dropped", "FamilyClaim", "MaskedOperation"]
+__all__ = ["Dropped", "FamilyClaim", "MaskedOperation", "Signature"]
 
 
 class Dropped(Record):
@@ -28,8 +29,16 @@ class MaskedOperation(Record):
     operation_id: Token
     occurred_at: Instant
     upstream: Token
-    masked_upstream_signature: Signature
+    masked_upstream_signature: UpstreamSignature
     fallback_execution_receipt: Token
     equivalence: Equivalence
     primary_shape: Token | None = None
     fallback_shape: Token | None = None
+
+
+class Signature(Record):
+    """Who vouches for a record."""
+
+    key_id: Token
+    algorithm: Token
+    value: Hex

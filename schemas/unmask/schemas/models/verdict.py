@@ -2,11 +2,11 @@
 
 from unmask.schemas.codes import Contradiction, Directive, Evidence, Finding, SessionOutcome, VerdictKind
 from unmask.schemas.instants import Instant
-from unmask.schemas.models.fields import Count, Digest, Flag, Hex, PartitionNumber, Ratio, ScopeField, Token
-from unmask.schemas.models.parts import MaskedOperation
+from unmask.schemas.models.fields import Count, Digest, Flag, PartitionNumber, Ratio, ScopeField, Token
+from unmask.schemas.models.parts import MaskedOperation, Signature
 from unmask.schemas.models.record import Record
 
-__all__ = ["Signature", "Source", "Verdict"]
+__all__ = ["Source", "Verdict"]
 
 
 class Source(Record):
@@ -14,14 +14,6 @@ class Source(Record):
 
     partition: PartitionNumber
     offset: Count
-
-
-class Signature(Record):
-    """Optional signature over the digest, session and topic."""
-
-    key_id: Token
-    algorithm: Token
-    value: Hex
 
 
 class Verdict(Record):
@@ -48,10 +40,14 @@ class Verdict(Record):
     masked_cut: Count
     predecessor_session_id: Token | None = None
     inherited_from: tuple[Token, ...]
+    inherited_cut: Count = 0
     scope: ScopeField | None = None
     emitters: tuple[Token, ...]
+    emitters_cut: Count = 0
     opened_at: Instant | None = None
     ended_at: Instant
     sources: tuple[Source, ...]
+    writer: Token | None = None
+    sequence: Count = 0
     digest: Digest
     signature: Signature | None = None

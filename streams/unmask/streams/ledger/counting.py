@@ -3,6 +3,9 @@
 from collections import Counter
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from unmask.schemas.codes import Measure
 from unmask.schemas.scope import Scope
 from unmask.schemas.signatures import classify_signature, is_unreachable
@@ -51,7 +54,7 @@ class BatchCounter:
         """Counts all events of a batch. One after `latest` has a clock that is ahead; it counts at `instead`."""
         self._latest, self._instead = latest, instead
         for group in batch["route_attempts"]:
-            if group["occurred_at"]:
+            if len(group["occurred_at"]):
                 self._many(_ATTEMPT, group["capability"], group["entry_point"], group["occurred_at"])
         for fallback in batch["kernel_fallbacks"]:
             self._one(_FALLBACK, fallback["capability"], fallback["reason_code"], fallback["occurred_at"])
@@ -78,10 +81,14 @@ class BatchCounter:
         """Counts the batch as seen before, in the window in which it arrived."""
         self._count(_DUPLICATES, NOTHING, NOTHING, arrival, 1)
 
-    def _many(self, measure: str, capability: str, code: str, instants: list[int]) -> None:
-        low, high = min(instants), max(instants)
+    def _many(self, measure: str, capability: str, code: str, instants: list[int] | NDArray[np.int64]) -> None:
+        if isinstance(instants, list):
+            low, high = min(instants), max(instants)
+        else:
+            low, high = int(instants.min()), int(instants.max())
         latest = self._latest
         if high > latest:
+            instants = list(map(int, instants))
             self._count(_SKEWED, NOTHING, NOTHING, self._instead, sum(instant > latest for instant in instants))
             instants = [self._instead if instant > latest else instant for instant in instants]
             low, high = min(instants), max(instants)
@@ -89,6 +96,8 @@ class BatchCounter:
         if low // grain == high // grain:
             self._count(measure, capability, code, low, len(instants))
             return
+        if not isinstance(instants, list):
+            instants = instants.tolist()
         for part, n in Counter([instant // grain for instant in instants]).items():
             self._count(measure, capability, code, part * grain, n)
 

@@ -83,7 +83,7 @@ def fold_batch(state: PartitionState, rules: FoldRules, offset: int, arrival: in
         after, cut_after = emitter.last_seq, emitter.last_cut
         # A host whose clock is ahead must not be taken to have accounted for time that has not come yet.
         ahead = sent > arrival + SKEW_US
-        cut = max(cut_after, sent)
+        cut = max(cut_after, arrival if ahead else sent)
         _follow(state, rules, emitter_id, emitter, batch, account, cut, ahead=ahead)
         counter.witness(cut_after, cut, first=after == 0)
     else:

@@ -12,6 +12,7 @@ from unmask.schemas.errors import DecodeError
 from unmask.schemas.framing import Framing, SingleObjectFraming
 from unmask.schemas.signatures import is_signature
 from unmask.schemas.tokens import all_tokens, is_token
+from unmask.streams.ledger.quick_read import LAST_INSTANT, MOST, QuickReader
 
 __all__ = ["Batch", "Intake"]
 
@@ -19,8 +20,6 @@ Batch = dict[str, Any]
 """A decoded event_batch; instants are microseconds."""
 
 _RECORDS = ("event_batch",)
-_LAST_INSTANT = 7_258_118_400_000_000  # the year 2200; anything later is no instant of a running host
-_MOST = 10**15  # no emitter counts further; sums and differences of such numbers fit into every record
 _LONGEST_HEARTBEAT_MS = 86_400_000
 _REMEMBERED = 10_000
 _FALLBACK_IDS = ("entry_point", "run_id", "tenant_id", "conversation_id", "session_id", "operation_id")
@@ -32,7 +31,9 @@ class Intake:
     """Decodes and checks records. Remembers labels that it has seen to be tokens, since few recur often."""
 
     def __init__(self, framing: Framing | None = None) -> None:
-        self._decode = (framing or SingleObjectFraming()).decode_any
+        framing = framing or SingleObjectFraming()
+        self._decode = framing.decode_any
+        self._quick = QuickReader() if isinstance(framing, SingleObjectFraming) else None
         self._known: set[str] = set()
 
     def read(self, key: bytes | None, value: bytes | None) -> Batch:
@@ -41,8 +42,16 @@ class Intake:
         Raises DecodeError with the reason for the quarantine, and RegistryUnavailable, which says nothing about the
         record.
         """
+        quick = self._quick
+        if quick is not None and key and value:
+            usual = quick.read(key, value)
+            if usual is not None:
+                self._check_sessions(usual)
+                return usual
         _, batch = self._decode(_RECORDS, value)
         self._check(key, batch)
+        if quick is not None and key and value:
+            quick.remember(key, value, batch)
         return batch
 
     def _check(self, key: bytes | None, batch: Batch) -> None:
@@ -53,12 +62,15 @@ class Intake:
         self._label(emitter_id)
         for part in emitter["scope"].values():
             self._label(part)
-        _content(1 <= batch["batch_seq"] <= _MOST, "batch_seq is out of range")
+        _content(1 <= batch["batch_seq"] <= MOST, "batch_seq is out of range")
         _content(1 <= emitter["heartbeat_ms"] <= _LONGEST_HEARTBEAT_MS, "heartbeat_ms is out of range")
         _instants((batch["sent_at"], emitter["started_at"]))
         self._check_accounts(batch["accounts"])
         for group in batch["route_attempts"]:
             self._check_attempts(group)
+        self._check_sessions(batch)
+
+    def _check_sessions(self, batch: Batch) -> None:
         for fallback in batch["kernel_fallbacks"]:
             self._check_fallback(fallback)
         for masked in batch["masked_errors"]:
@@ -127,13 +139,13 @@ class Intake:
 
 def _instants(instants: tuple[int, ...]) -> None:
     for instant in instants:
-        if not 0 <= instant <= _LAST_INSTANT:
+        if not 0 <= instant <= LAST_INSTANT:
             raise DecodeError(QuarantineReason.INVALID_CONTENT, "an instant is out of range")
 
 
 def _counts(counts: Iterable[int]) -> None:
     for count in counts:
-        if not 0 <= count <= _MOST:
+        if not 0 <= count <= MOST:
             raise DecodeError(QuarantineReason.INVALID_CONTENT, "a count is out of range")
 
 

@@ -13,13 +13,18 @@ from typing import Any
 
 import numpy as np
 from fastavro import parse_schema, schemaless_reader, schemaless_writer
+from numpy.typing import NDArray
 
 from unmask.schemas.codec import header
 from unmask.schemas.history import latest, without_logical_types
 from unmask.schemas.tokens import TOKEN_PATTERN
 
-__all__ = ["QuickReader"]
+__all__ = ["LAST_INSTANT", "MOST", "QuickReader"]
 
+LAST_INSTANT = 7_258_118_400_000_000
+"""The year 2200; anything later is no instant of a running host."""
+MOST = 10**15
+"""No emitter counts further; sums and differences of such numbers fit into every record."""
 _REMEMBERED_EMITTERS = 200_000
 _FEW = 12
 """Up to so many items a loop is quicker than numpy."""
@@ -45,10 +50,7 @@ class _Unusual(Exception):
 
 
 class QuickReader:
-    """Reads usual batches; `read` gives None for all others.
-
-    `check_label` is called for every capability and entry point that is new, `check_emitter` for every emitter.
-    """
+    """Reads usual batches of emitters and labels that it was told of; `read` gives None for all others."""
 
     def __init__(self) -> None:
         schema = latest("event_batch")
@@ -82,7 +84,11 @@ class QuickReader:
                 self._labels[label.encode()] = label
 
     def read(self, key: bytes, value: bytes) -> dict[str, Any] | None:
-        """The batch, checked as far as the general reader checks one; None where it must be read by that."""
+        """The batch; None where the general decoder must read it.
+
+        Everything is checked but what its fallbacks, masked errors, openings and teardowns say. Run ids are checked
+        and left out, since nothing counts by them; instants of large groups are numpy columns.
+        """
         known = self._emitters.get(key)
         if known is None or not value.startswith(known[0]):
             return None
@@ -96,7 +102,7 @@ class QuickReader:
         sent_at, at = _varint(value, at)
         closing = value[at]
         at += 1
-        if closing > 1 or batch_seq < 1:
+        if closing > 1 or not 1 <= batch_seq <= MOST or not 0 <= sent_at <= LAST_INSTANT:
             raise _Unusual
         accounts: list[dict[str, Any]] = []
         n = value[at]
@@ -108,7 +114,7 @@ class QuickReader:
             for _ in range(n >> 1):
                 family = families[value[at] >> 1]
                 recorded, at = _varint(value, at + 1)
-                if value[at] or recorded < 0:
+                if value[at] or not 0 <= recorded <= MOST:
                     raise _Unusual
                 at += 1
                 accounts.append({"family": family, "recorded": recorded, "dropped": ()})
@@ -186,7 +192,7 @@ def _varint(value: bytes, at: int) -> tuple[int, int]:
             raise _Unusual
 
 
-def _instants(value: bytes, at: int) -> tuple[list[int], int]:
+def _instants(value: bytes, at: int) -> tuple[list[int] | NDArray[np.int64], int]:
     n, at = _varint(value, at)
     if n == 0:
         return [], at
@@ -196,7 +202,7 @@ def _instants(value: bytes, at: int) -> tuple[list[int], int]:
         few = []
         for _ in range(n):
             instant, at = _varint(value, at)
-            if instant < 0:
+            if not 0 <= instant <= LAST_INSTANT:
                 raise _Unusual
             few.append(instant)
         if value[at]:
@@ -211,9 +217,10 @@ def _instants(value: bytes, at: int) -> tuple[list[int], int]:
     x = x & _LOW7
     for low, high, shift in _STEPS:
         x = (x & low) | ((x & high) >> shift)
-    if (x & np.uint64(1)).any():
+    # Twice the instant where it is not negative, odd where it is.
+    if (x & np.uint64(1)).any() or int(x.max()) > 2 * LAST_INSTANT:
         raise _Unusual
-    return (x >> np.uint64(1)).view(np.int64), end + 1  # type: ignore[return-value]
+    return (x >> np.uint64(1)).view(np.int64), end + 1
 
 
 def _skip_run_ids(value: bytes, at: int, instants: int) -> int:

@@ -1,6 +1,6 @@
 """One view of a session, from the snapshots of all source partitions that know of it, in any order."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,10 +37,11 @@ class SessionView:
     teardowns: tuple[dict[str, Any], ...]
     """All that are known, by time."""
     evidence: Evidence
+    """As its source partitions have it, and PENDING while an emitter of it may still tell something of its time."""
     abandoned_at: int | None
     """Where an emitter left the session open, and no emitter that was seen later still has it open or ended it."""
     left_open: bool
-    """Whether some emitter left it open, even if another one ended it."""
+    """Whether some emitter left it open before it ended, if it ended at all: what came after is not accounted for."""
     sources: tuple[tuple[int, int], ...]
     """Source partition and the offset before which everything has been taken into account."""
 
@@ -50,10 +51,11 @@ class SessionView:
         return bool(self.teardowns) or self.abandoned_at is not None
 
 
-def merge_tallies(tallies: Iterable[dict[str, Any]]) -> SessionView:
+def merge_tallies(tallies: Iterable[dict[str, Any]], accounts: Mapping[int, int] | None = None) -> SessionView:
     """Merges decoded session_tally records of one session: the highest offset of each partition, summed.
 
-    Raises ValueError where there are none.
+    `accounts` says for each source partition up to when all of its live emitters have accounted, as an instant; one
+    that is not named has not. Raises ValueError where there are no records.
     """
     newest: dict[int, dict[str, Any]] = {}
     for tally in tallies:
@@ -66,6 +68,7 @@ def merge_tallies(tallies: Iterable[dict[str, Any]]) -> SessionView:
     oldest_first = sorted(parts, key=_beginning)
     teardowns = _teardowns(parts)
     left = [part for part in parts if part["abandoned_at"] is not None]
+    ended_at = teardowns[-1]["occurred_at"] if teardowns else None
     return SessionView(
         session_id=parts[0]["session_id"],
         scope=Scope(**oldest_first[0]["scope"]),
@@ -84,9 +87,10 @@ def merge_tallies(tallies: Iterable[dict[str, Any]]) -> SessionView:
         not_equivalent=sum(part["not_equivalent"] for part in parts),
         shape_drifts=sum(part["shape_drifts"] for part in parts),
         teardowns=teardowns,
-        evidence=_evidence(parts),
+        evidence=_evidence(parts, ended_at, accounts or {}),
         abandoned_at=_abandoned_at(parts, left) if not teardowns else None,
-        left_open=bool(left),
+        # Whoever had accounted for all of the session's time when it left owes nothing: another one took it over.
+        left_open=any(ended_at is None or part["abandoned_at"] < ended_at for part in left),
         sources=tuple((part["partition"], part["offset"]) for part in parts),
     )
 
@@ -114,9 +118,25 @@ def _teardowns(parts: list[dict[str, Any]]) -> tuple[dict[str, Any], ...]:
     return tuple(sorted(distinct, key=lambda t: (t["occurred_at"], t["emitter_id"], t["outcome"], t["operations"])))
 
 
-def _evidence(parts: list[dict[str, Any]]) -> Evidence:
+def _evidence(parts: list[dict[str, Any]], ended_at: int | None, accounts: Mapping[int, int]) -> Evidence:
     states = {Evidence(part["evidence"]) for part in parts}
+    if ended_at is not None and any(_owes(part, ended_at, accounts.get(part["partition"])) for part in parts):
+        states.add(Evidence.PENDING)
     return next(state for state in _WORST_FIRST if state in states)
+
+
+def _owes(part: dict[str, Any], ended_at: int, accounted: int | None) -> bool:
+    """Whether emitters of the session on this partition may still tell something of its time.
+
+    Whoever ended it has told everything. Others have once they sent a batch that was cut after its end; one that ended
+    nothing and still speaks of it after that end goes on with it.
+    """
+    if part["abandoned_at"] is not None:
+        return False
+    if not part["teardowns"] and part["last_seen_at"] > ended_at:
+        return True
+    enders = {teardown["emitter_id"] for teardown in part["teardowns"]}
+    return not enders.issuperset(part["emitters"]) and (accounted is None or accounted < ended_at)
 
 
 def _abandoned_at(parts: list[dict[str, Any]], left: list[dict[str, Any]]) -> int | None:

@@ -111,17 +111,18 @@ class World:
         self._land()
 
     def settle(self) -> None:
-        """The end: what heals arrives, and time goes on until nothing is in the air."""
-        if self.faults.heals:
-            for host in self.hosts:
-                for batch in host.lost:
-                    self._launch(host, batch, self.random.randrange(MINUTE))
-                host.lost = []
-        for _ in range(3):
-            self.now += MINUTE
+        """The end: soon, or where all is to heal, when everything has arrived."""
+        if not self.faults.heals:
+            self.now += self.random.choice((SECOND, 25 * SECOND, 40 * SECOND, 90 * SECOND, 50 * MINUTE))
             self._land()
-        self.now += 45 * MINUTE
-        self._land()
+            return
+        for host in self.hosts:
+            for batch in host.lost:
+                self._launch(host, batch, self.random.randrange(MINUTE))
+            host.lost = []
+        for pause in (MINUTE, MINUTE, 45 * MINUTE):
+            self.now += pause
+            self._land()
 
     def _start(self) -> None:
         pick = self.random

@@ -11,12 +11,14 @@ from typing import Any
 from tests.unit.consumers.verify.hosts import Log, Record
 
 from unmask.consumers.topic_reader import Row
-from unmask.consumers.verify.compare import Range, compare_verdicts, compare_windows
+from unmask.consumers.verify.compare_verdicts import compare_verdicts
+from unmask.consumers.verify.compare_windows import compare_windows
 from unmask.consumers.verify.evidence import AsOf
 from unmask.consumers.verify.outcome import Examined
 from unmask.consumers.verify.published import Admissions, Marks, PublishedTopic
 from unmask.consumers.verify.recount import PartitionFacts, Recount
 from unmask.consumers.verify.rules import RecountRules
+from unmask.consumers.verify.span import Range
 from unmask.consumers.verify.strict import StrictReader
 from unmask.schemas.codec import encode
 from unmask.schemas.errors import DecodeError
@@ -28,8 +30,9 @@ from unmask.streams.ledger.intake import Intake
 from unmask.streams.ledger.outputs import Outputs
 from unmask.streams.ledger.rules import FoldRules
 from unmask.streams.ledger.state import PartitionState
+from unmask.streams.tables.flow import Output, Source
 from unmask.streams.tables.obligations import ObligationBook
-from unmask.streams.tables.partition import Output, Source, TablePartition
+from unmask.streams.tables.partition import TablePartition
 from unmask.streams.tables.rules import TableRules
 
 __all__ = ["InMemoryStream", "recount_of"]
@@ -142,9 +145,11 @@ def recount_of(
     """The recount of what is kept of a log."""
     starts = {p: keep.get(f"p{p}", 0) for p in range(log.partitions)}
     waits = dict.fromkeys(starts, 5_000_000) if grace is None else grace
-    recount = Recount(
-        StrictReader(FRAMING), rules or RecountRules(), waits, {p: PartitionFacts(start) for p, start in starts.items()}
-    )
+    partitions = {}
+    for partition, start in starts.items():
+        deleted = [r.arrival for r in log.records if r.partition == partition and r.offset < start]
+        partitions[partition] = PartitionFacts(start, head=max(deleted, default=0))
+    recount = Recount(StrictReader(FRAMING), rules or RecountRules(), waits, partitions)
     for record in log.records:
         if record.offset >= starts[record.partition]:
             recount.take(record.partition, record.offset, record.arrival, record.key, record.value)

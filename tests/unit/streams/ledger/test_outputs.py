@@ -285,6 +285,20 @@ def test_a_cell_that_was_not_published_yet_is_published_by_the_next_owner() -> N
     assert tallies[tally_key(2, T0, 60, SCOPE, "route_attempt", "search", "chat")]["count"] == 3
 
 
+def test_a_cell_that_was_published_is_not_published_again_by_the_next_owner() -> None:
+    ledger = _Ledger()
+    life = Life()
+    ledger.fold(opening_batch(life))
+    life.attempt(T0 + SECOND, 3)
+    ledger.fold(life.cut(T0 + 2 * SECOND))
+    pieces: dict[bytes, bytes | None] = {}
+    for mark in (False, True):
+        pieces |= {record.key: record.value for record in _on(ledger.commit(mark=mark), TOPICS.ledger.name)}
+    heir = _Ledger()
+    heir.state, _ = restore(2, {key: value for key, value in pieces.items() if value is not None})
+    assert _tallies(heir.commit(mark=True)) == {}
+
+
 def test_records_are_framed_as_the_environment_asks() -> None:
     class Framed:
         def encode(self, record: str, value: dict[str, Any]) -> bytes:

@@ -127,7 +127,7 @@ def test_none_removes_a_piece() -> None:
 def test_the_version_of_another_worker_is_refused_with_what_to_do() -> None:
     _, value = head_piece(PartitionState(0), "writer-1")
     newer = orjson.dumps(orjson.loads(value) | {"v": 99})
-    with pytest.raises(LedgerStateUnreadable, match="version 99.*start a worker at least as new"):
+    with pytest.raises(LedgerStateUnreadable, match=r"version 99.*start a worker at least as new"):
         restore(0, {HEAD: newer})
 
 

@@ -157,6 +157,30 @@ def test_a_session_of_a_silent_emitter_is_abandoned_and_goes_on_when_the_emitter
     assert _session(folded).abandoned_at == T0 + 80 * SECOND
 
 
+def test_a_session_opened_by_an_emitter_that_is_silent_again_before_anybody_looked_is_abandoned() -> None:
+    life = Life()
+    folded = _started(life)
+    folded.through(T0 + 60 * SECOND)
+    life.open(T0 + 61 * SECOND)
+    folded.batch(life.cut(T0 + 62 * SECOND))
+    folded.through(T0 + 10 * MINUTE)
+    assert _session(folded).abandoned_at == T0 + 92 * SECOND
+
+
+def test_an_event_before_the_abandonment_on_another_emitter_shows_that_the_session_is_open_there() -> None:
+    first, second = Life("emitter-a"), Life("emitter-b")
+    folded = _started(first, second)
+    first.open(T0 + SECOND)
+    second.masked(T0 + 2 * SECOND)
+    late = second.cut(T0 + 3 * SECOND)
+    folded.batch(first.cut(T0 + 5 * SECOND, closing=True))
+    assert _session(folded).abandoned_at == T0 + 5 * SECOND
+    folded.batch(late, T0 + 6 * SECOND)
+    assert _session(folded).abandoned_at is None
+    folded.batch(second.cut(T0 + 7 * SECOND, closing=True))
+    assert _session(folded).abandoned_at == T0 + 7 * SECOND
+
+
 def test_an_event_after_the_abandonment_revives_a_session_on_another_emitter() -> None:
     first, second = Life("emitter-a"), Life("emitter-b")
     folded = _started(first, second)
@@ -295,6 +319,23 @@ def test_a_session_that_ended_elsewhere_while_one_of_its_emitters_is_silent_is_l
     folded.batch(first.cut(T0 + 41 * SECOND))
     folded.through(T0 + 42 * SECOND)
     assert not _lossy(folded)
+
+
+def test_a_session_is_told_anew_when_an_emitter_that_is_still_behind_has_accounted_for_it() -> None:
+    first, second = Life("emitter-a"), Life("emitter-b", heartbeat_ms=3_600_000)
+    folded = _started(first, second)
+    for life in (first, second):
+        life.open(T0 + SECOND)
+        folded.batch(life.cut(T0 + 2 * SECOND))
+    second.tear_down(T0 + 30 * SECOND)
+    folded.batch(second.cut(T0 + 31 * SECOND))
+    folded.through(T0 + 10 * MINUTE)
+    assert _lossy(folded)
+    folded.batch(first.cut(T0 + 30 * SECOND), T0 + 11 * MINUTE)
+    folded.through(T0 + 11 * MINUTE)
+    assert folded.state.emitters["emitter-a"].unaccounted == "behind"
+    assert not _lossy(folded)
+    assert any("session-1" in touched.sessions for touched in folded.told[-2:])
 
 
 def test_a_session_whose_silent_emitter_had_told_of_its_end_is_not_lossy() -> None:

@@ -1,0 +1,161 @@
+"""Finds the outboxes of dead emitters on this host and sends what they left, beside a living emitter's own batches."""
+
+import sqlite3
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from unmask.producers import fork
+from unmask.producers.batcher import Encode
+from unmask.producers.custody import Clock
+from unmask.producers.outbox.adopted import AdoptedLife
+from unmask.producers.outbox.batches import Batches
+from unmask.producers.outbox.folder import LifeFolder
+from unmask.producers.outbox.page import PAGE, read_page
+from unmask.producers.outbox.problems import is_damage
+from unmask.producers.outbox.standing import Standing, newest
+from unmask.producers.outbox.store import Limits, OutboxStore
+from unmask.producers.store import StoredBatch
+from unmask.producers.transport import Receiver
+
+__all__ = ["Adopter", "Sender", "adopt"]
+
+_LOOK_EVERY = 10.0
+_TRY_AGAIN_AFTER = 60.0
+_AT_A_TIME = 16
+"""Batches per turn, so that the living emitter's own do not wait."""
+
+
+class Sender(Protocol):
+    """The way to the broker, as far as an adopter needs it."""
+
+    def partition_of(self, emitter_id: str, seconds: float) -> int | None:
+        """Where an emitter's batches go that has no partition yet; None where the broker cannot be asked."""
+        ...
+
+    def send_for(self, receiver: Receiver, batch: StoredBatch, partition: int) -> bool:
+        """Hand a batch to the client. False where it takes none now."""
+        ...
+
+
+def adopt(folder: LifeFolder, limits: Limits, clock: Clock, encode: Encode) -> AdoptedLife:
+    """The dead emitter's life in a locked folder. Raises sqlite3.Error, OSError where the disk does not even let read.
+
+    What is damaged is put aside and read as far as it can be; what is missing then is dropped as `disk_failed`.
+    """
+    emitter_id = folder.name
+    reading = read_page(folder.path / PAGE)
+    if reading is not None and reading.identity.emitter_id != emitter_id:
+        reading = None
+    with fork.using_a_database():
+        try:
+            last, closing_kept = _look_into(folder.path, emitter_id)
+        except sqlite3.Error as error:
+            if not is_damage(error):
+                raise
+            Batches.put_aside(folder.path)
+            last, closing_kept = _look_into(folder.path, emitter_id)
+    standing = newest(last, None if reading is None else reading.standing) or Standing(0)
+    life = AdoptedLife(emitter_id, reading, standing, clock, encode, closing_kept=closing_kept)
+    expected = Counter(standing.in_file)
+    expected.update(standing.unsaved)
+    life.store_in(OutboxStore(life, limits, folder, version=standing.version, pending=expected))
+    life.keep(at_once=True)
+    return life
+
+
+def _look_into(folder: Path, emitter_id: str) -> tuple[Standing | None, bool]:
+    file = Batches(folder, emitter_id)
+    try:
+        return file.standing(), file.closing_kept()
+    finally:
+        file.close()
+
+
+class Adopter:
+    """One dead emitter's outbox at a time. Only the background thread calls it, but for `abandon`."""
+
+    def __init__(self, above: Path, limits: Limits, clock: Clock, encode: Encode, own: Callable[[], str]) -> None:
+        self.finished = 0
+        self._above = above
+        self._limits = limits
+        self._clock = clock
+        self._encode = encode
+        self._own = own
+        self._life: AdoptedLife | None = None
+        self._look_at = float("-inf")
+        self._passed_over: dict[str, float] = {}
+        """Folders that could not be used, and until when they are left alone."""
+
+    @property
+    def adopting(self) -> str | None:
+        """The emitter_id of the dead emitter whose outbox is being sent."""
+        life = self._life
+        return None if life is None else life.emitter_id
+
+    def pending(self) -> bool:
+        """Whether batches of a dead emitter wait for the broker."""
+        life = self._life
+        return life is not None and life.unacknowledged() > 0
+
+    def turn(self, sender: Sender, now: float) -> bool:
+        """Go a step on (`now` in monotonic seconds). False where the client takes no batch now."""
+        if self._life is None and now >= self._look_at:
+            self._look_at = now + _LOOK_EVERY
+            self._life = self._find(now)
+        life = self._life
+        if life is None:
+            return True
+        life.keep()
+        if not life.unacknowledged():
+            if life.over:
+                self._end(life)
+                return True
+            life.cut_final()
+            life.keep(at_once=True)
+        return self._send(life, sender)
+
+    def stop(self) -> None:
+        """Leave an unfinished one to the next start."""
+        life, self._life = self._life, None
+        if life is not None:
+            life.release()
+
+    def abandon(self) -> None:
+        """The process is a forked child: the adoption is the parent's."""
+        life, self._life = self._life, None
+        if life is not None:
+            life.abandon()
+
+    def _send(self, life: AdoptedLife, sender: Sender) -> bool:
+        if life.partition is None:
+            life.partition = sender.partition_of(life.emitter_id, 0)
+            if life.partition is None:
+                return True
+            # On the disk first: a second adopter must not choose another one.
+            life.keep(at_once=True)
+        for _ in range(_AT_A_TIME):
+            batch = life.next_to_send()
+            if batch is None:
+                break
+            if not sender.send_for(life, batch, life.partition):
+                return False
+        return True
+
+    def _end(self, life: AdoptedLife) -> None:
+        life.release()
+        self.finished += 1
+        self._life = None
+        # There may be more of them.
+        self._look_at = float("-inf")
+
+    def _find(self, now: float) -> AdoptedLife | None:
+        self._passed_over = {name: until for name, until in self._passed_over.items() if until > now}
+        for folder in LifeFolder.of_the_dead(self._above, frozenset({self._own(), *self._passed_over})):
+            try:
+                return adopt(folder, self._limits, self._clock, self._encode)
+            except (OSError, sqlite3.Error):
+                self._passed_over[folder.name] = now + _TRY_AGAIN_AFTER
+                folder.leave()
+        return None

@@ -1,0 +1,132 @@
+"""The injector: what a careless network or a stranger puts on the log. Real records again, and bytes that are none.
+
+A replay has the key, the partition and the bytes of the original, and comes in random order, soon after or much later.
+"""
+
+import random
+import threading
+import time
+
+from confluent_kafka import KafkaError, KafkaException, Message, Producer
+
+from unmask.consumers.topic_reader import TopicReader
+from unmask.consumers.topic_source import TopicSource
+from unmask.consumers.unreadable import TopicUnreadable
+from unmask.schemas.kafka import producer_config
+from unmask.schemas.topics import Topics
+
+__all__ = ["Injector"]
+
+_KEPT = 4_000
+_RECENT = 40
+_PAUSE_S = 0.1
+
+
+class Injector:
+    """A thread that replays at a steady rate, and puts unreadable records in when told."""
+
+    def __init__(self, bootstrap: str, topics: Topics, per_second: float, seed: int) -> None:
+        self._source = TopicSource(topics.events.name, bootstrap)
+        self._topic = topics.events.name
+        self._per_second = per_second
+        self._random = random.Random(seed)
+        self._producer = Producer(producer_config(bootstrap, linger_ms=5, log_level=2))
+        self._kept: list[tuple[int, bytes, bytes]] = []
+        self._met = 0
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="injector", daemon=True)
+        self._wanted = 0
+        self.replayed = 0
+        """Records that were there already and were acknowledged again."""
+        self.unreadable = 0
+        """Records that nobody can read, acknowledged."""
+        self.failed = 0
+        self.error: Exception | None = None
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def put_unreadable(self, count: int) -> None:
+        """Soon put in so many records that nobody can read."""
+        self._wanted += count
+
+    def stop(self) -> None:
+        """End, once all is acknowledged."""
+        self._stop.set()
+        self._thread.join(30.0)
+        self._producer.flush(60.0)
+
+    def _run(self) -> None:
+        positions: dict[int, int] = {}
+        while not self._stop.is_set():
+            try:
+                with TopicReader(self._source, resume=positions, timeout=10.0) as reader:
+                    before, owed = time.monotonic(), 0.0
+                    while not self._stop.is_set():
+                        self._keep(reader)
+                        positions = dict(reader.positions)
+                        now = time.monotonic()
+                        owed = min(owed + (now - before) * self._per_second, 2 * self._per_second)
+                        before = now
+                        while owed >= 1 and self._kept:
+                            owed -= 1
+                            self._replay()
+                        while self._wanted and self._kept:
+                            self._wanted -= 1
+                            self._spoil()
+                        self._producer.poll(0)
+                        time.sleep(_PAUSE_S)
+            except TopicUnreadable:
+                time.sleep(0.5)
+            except Exception as error:
+                self.error = error
+                return
+
+    def _keep(self, reader: TopicReader) -> None:
+        for row in reader.read(0):
+            if not row.key or not row.value or len(row.value) < 40:
+                continue
+            record = (row.partition, row.key, row.value)
+            self._met += 1
+            if len(self._kept) < _KEPT:
+                self._kept.append(record)
+            elif (place := self._random.randrange(self._met)) < _KEPT:
+                self._kept[place] = record
+            else:
+                # Some of the newest always are among them: they meet their originals in one fetch.
+                self._kept[self._random.randrange(_RECENT)] = record
+
+    def _replay(self) -> None:
+        partition, key, value = self._random.choice(self._kept)
+        self._send(partition, key, value, self._replay_done)
+
+    def _spoil(self) -> None:
+        draw = self._random
+        partition, key, value = draw.choice(self._kept[-_RECENT:])
+        kind = draw.randrange(5)
+        if kind == 0:
+            value = draw.randbytes(draw.randint(1, 200))
+        elif kind == 1:
+            value = value[: draw.randint(12, len(value) - 1)]
+        elif kind == 2:
+            value += b"trail"
+        elif kind == 3:
+            key = b"nobody-%d" % draw.randrange(1_000_000)
+        else:
+            value = value[:2] + draw.randbytes(8) + value[10:]
+        self._send(partition, key, value, self._spoil_done)
+
+    def _send(self, partition: int, key: bytes, value: bytes, done: object) -> None:
+        try:
+            self._producer.produce(self._topic, value, key, partition, on_delivery=done)  # type: ignore[arg-type]
+        except (BufferError, KafkaException):
+            self.failed += 1
+
+    def _replay_done(self, error: KafkaError | None, _message: Message) -> None:
+        self.replayed += error is None
+        self.failed += error is not None
+
+    def _spoil_done(self, error: KafkaError | None, _message: Message) -> None:
+        self.unreadable += error is None
+        self.failed += error is not None

@@ -1,0 +1,90 @@
+"""A ledger in a process of its own, to be killed and paused: `python ledger_worker.py SETTINGS_JSON`.
+
+Prints one line of JSON whenever its condition changes. With `at` it hits itself with a signal at a named point of the
+nth transaction that moves an offset: `sent`, `offsets` (handed to the transaction), `committed`.
+"""
+
+import json
+import os
+import signal
+import sys
+import threading
+import time
+from typing import Any
+
+from confluent_kafka import Consumer, TopicPartition
+
+from unmask.schemas.topics import Topics
+from unmask.streams.ledger import life
+from unmask.streams.ledger.service import LedgerService
+from unmask.streams.ledger.transactor import Transactor
+from unmask.streams.settings import StreamSettings
+
+
+def _tell(what: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(what) + "\n")
+    sys.stdout.flush()
+
+
+class _Struck(Transactor):
+    """Is struck at a point of a transaction."""
+
+    point = ""
+    blow = signal.SIGKILL
+    left = 0
+    moved: tuple[int, ...] = ()
+
+    def commit(self, consumer: Consumer, offsets: list[TopicPartition]) -> None:
+        moved = tuple(sorted(target.offset for target in offsets))
+        if moved != _Struck.moved:
+            _Struck.moved = moved
+            _Struck.left -= 1
+        if self.left == 0 and self.point == "sent":
+            self._producer.flush(10)
+            self._strike()
+        if self.left == 0 and self.point == "offsets":
+            self._producer.send_offsets_to_transaction(offsets, consumer.consumer_group_metadata(), 10)
+            self._producer.flush(10)
+            self._strike()
+        super().commit(consumer, offsets)
+        if self.left == 0 and self.point == "committed":
+            self._strike()
+
+    @staticmethod
+    def _strike() -> None:
+        _Struck.left = -1
+        _tell({"struck": True})
+        os.kill(os.getpid(), _Struck.blow)
+
+
+def main() -> None:
+    given: dict[str, Any] = json.loads(sys.argv[1])
+    topics = Topics(
+        given["namespace"], events_partitions=given.pop("partitions"), table_partitions=given.pop("tables")
+    )  # fmt: skip
+    if (at := given.pop("at", None)) is not None:
+        _Struck.point, _Struck.left, blow = at
+        _Struck.blow = signal.Signals[blow]
+        vars(life)["Transactor"] = _Struck
+    service = LedgerService(StreamSettings(**given), topics)
+    stop = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    service.start()
+    told: dict[str, Any] = {}
+    while not stop.is_set():
+        status = service.status()
+        now = {
+            "ready": status.ready, "reason": status.reason, "partitions": status.partitions, "lag": status.lag,
+            "transactions": status.transactions > 0, "error": type(status.error).__name__ if status.error else None,
+        }  # fmt: skip
+        if now != told:
+            told = now
+            _tell(now)
+        if status.error is not None:
+            sys.exit(3)
+        time.sleep(0.02)
+    service.stop()
+
+
+if __name__ == "__main__":
+    main()
