@@ -1,31 +1,17 @@
 """Alerts as they are published: first, where wanted, those that stand, then every change."""
 
-from dataclasses import dataclass
-
-from pydantic import ValidationError
-
+from unmask.consumers.alerts.change import Place, UnreadableAlert, read_alert
 from unmask.consumers.topic_reader import Row, TopicReader
 from unmask.consumers.topic_source import TopicSource
 from unmask.consumers.unreadable import TopicUnreadable
-from unmask.schemas.codec import decode
 from unmask.schemas.codes import AlertState
-from unmask.schemas.errors import DecodeError
-from unmask.schemas.models import Alert, from_avro
+from unmask.schemas.models import Alert
 from unmask.schemas.topics import Topics, namespace_from_environment
 
 __all__ = ["AlertsFeed", "UnreadableAlert", "alerts_source"]
 
 _OPEN_TIMEOUT = 10.0
 _REMEMBERED = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class UnreadableAlert:
-    """A record on the alerts topic that is none; where it stands and why, never its bytes."""
-
-    partition: int
-    offset: int
-    reason: str
 
 
 def alerts_source(bootstrap: str | None = None, namespace: str | None = None) -> TopicSource:
@@ -87,12 +73,9 @@ class AlertsFeed:
     def _take(self, row: Row) -> Alert | UnreadableAlert | None:
         if row.value is None:
             return None
-        try:
-            alert = from_avro(Alert, decode("alert", row.value))
-        except DecodeError as error:
-            return UnreadableAlert(row.partition, row.offset, str(error.reason))
-        except ValidationError:
-            return UnreadableAlert(row.partition, row.offset, "INVALID_CONTENT")
+        alert = read_alert(row.value, Place(row.partition, row.offset))
+        if isinstance(alert, UnreadableAlert):
+            return alert
         # A worker that starts anew may publish once more what stands already, or overwrite a younger record with it.
         # News of one revision differ: what a gate recorded changes an alert without moving the tables' inputs.
         last = self._last.get(alert.alert_id)

@@ -1,12 +1,16 @@
 """What a host itself counts for one of its sessions; the teardown claims it, and the stream checks it."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from unmask.producers.seen import Seen
 from unmask.producers.tick import Tick
+from unmask.producers.trace import Trace
 from unmask.schemas.codes import Family, SessionOutcome
 
 __all__ = ["SessionClaims"]
+
+_MOST_UPSTREAMS = 256
 
 
 class SessionClaims:
@@ -17,6 +21,12 @@ class SessionClaims:
         self.primary_paths = primary_paths
         """(upstream, substitute) pairs whose use is the documented primary path, not a fallback."""
         self.failed = False
+        self.trace: Trace | None = None
+        """Errors that were swallowed in this session; None where nobody listens."""
+        self.bystanders: frozenset[str] = frozenset()
+        """Packages and loggers whose errors are never an upstream's."""
+        self.upstreams: set[str] = set()
+        """Upstreams that were tried or named so far, as far as they are remembered."""
         self.holders = Tick()
         self.released = Tick()
         self._attempts = Tick()
@@ -26,15 +36,37 @@ class SessionClaims:
         self._degraded = Tick()
         self._known = Seen()
         self._known_degraded = Seen()
+        self._known_attempts = Seen()
+
+    def listen(self, bystanders: Iterable[str]) -> None:
+        """Keep a trace from now on; layers that join add their bystanders."""
+        self.bystanders |= frozenset(bystanders)
+        if self.trace is None:
+            self.trace = Trace()
 
     def operation(self, operation_id: str) -> None:
         """An operation began; the same id again is the same operation."""
         if self._known.first(operation_id):
             self._operations.add()
 
-    def attempt(self) -> None:
-        """A route attempt of this session."""
+    def first_attempt(self, operation_id: str, capability: str) -> bool:
+        """Whether `capability` is entered for the first time in this operation: a retry is no second attempt."""
+        if not self._known_attempts.first((operation_id, capability)):
+            return False
         self._attempts.add()
+        return True
+
+    def meet(self, upstream: str) -> None:
+        """An upstream was tried or named."""
+        if len(self.upstreams) < _MOST_UPSTREAMS:
+            self.upstreams.add(upstream)
+
+    def swallowed(self, upstream: str, operation_id: str | None, *, since: int = 0) -> str:
+        """The signature of what made `upstream` fail, as far as the trace proves it; else `UNATTRIBUTED`."""
+        if self.trace is None:
+            return "UNATTRIBUTED"
+        others = self.upstreams - {upstream}
+        return self.trace.of_mark(upstream, operation_id, since=since, others=others)
 
     def fallback(self, operation_id: str | None) -> None:
         """A fallback of this session; without an operation's id it is an operation of its own."""
@@ -66,7 +98,10 @@ class SessionClaims:
         return self._degraded.value
 
     def teardown(self) -> dict[str, Any]:
-        """The wire's teardown, without its instant."""
+        """The wire's teardown, without its instant. Nothing is traced any more."""
+        trace, self.trace = self.trace, None
+        if trace is not None:
+            trace.clear()
         counts = {
             Family.ROUTE_ATTEMPT: self._attempts.value,
             Family.KERNEL_FALLBACK: self._fallbacks.value,

@@ -1,6 +1,6 @@
 """The emitter: what a host calls. Every record call returns at once, never raises, never changes routing.
 
-A record call reads the clock and leaves a tuple; everything else happens in the background thread.
+A record call reads the clock, counts and leaves a tuple; everything else happens in the background thread.
 """
 
 from collections.abc import Iterable
@@ -13,13 +13,16 @@ from unmask.producers.buffer import Lane, RawEvent
 from unmask.producers.claims import SessionClaims
 from unmask.producers.classify import classify_upstream
 from unmask.producers.classify_reason import classify_refusal
-from unmask.producers.life import Clock, EmitterLife
+from unmask.producers.custody import Clock
+from unmask.producers.framer import Framer
+from unmask.producers.life import EmitterLife
+from unmask.producers.outbox import adopter_for, stores_for
 from unmask.producers.published import identifier, optional_identifier
 from unmask.producers.report import Counts, DeliveryReport, Health
 from unmask.producers.seen import Seen
 from unmask.producers.session import Session
 from unmask.producers.settings import EmitterSettings
-from unmask.producers.store import MemoryStore, Stores
+from unmask.producers.store import Stores
 from unmask.producers.transport import KafkaTransport
 from unmask.producers.worker import Worker
 from unmask.schemas.codes import Equivalence
@@ -34,35 +37,33 @@ _EQUIVALENCES = {member.value: member for member in Equivalence}
 class Emitter:
     """Publishes what a host falls back from. One per process is enough; it implements FallbackTelemetrySink.
 
-    Raises NoBroker, UnsafeClientOption and InvalidSettings when it is made; nothing after that. `clock` gives
-    nanoseconds since the epoch, `stores` makes what keeps batches until they are acknowledged. The emitter lives
-    until close() or the end of the process, and begins anew in a forked child.
+    Raises NoBroker, UnsafeClientOption, InvalidSettings and RegistryClientMissing when it is made; nothing after that.
+    `clock` gives nanoseconds since the epoch, `stores` makes what keeps batches until they are acknowledged (by default
+    as the settings say). The emitter lives until close() or the end of the process, and begins anew in a forked child.
     """
 
     wired = True
 
     def __init__(
-        self, settings: EmitterSettings | None = None, *, clock: Clock = time_ns, stores: Stores = MemoryStore
+        self, settings: EmitterSettings | None = None, *, clock: Clock = time_ns, stores: Stores | None = None
     ) -> None:
         self._settings = settings if settings is not None else EmitterSettings.from_environment()
         self._clock = clock
-        self._stores = stores
-        self._begin_life(cut=True)
+        self._stores = stores or stores_for(self._settings)
+        self._begin_life(Framer.from_environment())
         # Made here and not in the background, so that settings that cannot work are the caller's to see.
         self._worker.transport = self._connect(None)
-        self._start()
+        self._life.open()
+        self._life.cut()
+        self._start(opened=True)
         fork.watch(self)
 
-    def _begin_life(self, *, cut: bool) -> None:
-        self._life = life = EmitterLife(self._settings, self._clock, self._stores)
-        if cut:
-            # The first batch loads the schemas. In the background a fork could hit the middle of an import, and the
-            # child would wait for the import's lock for ever.
-            life.cut()
+    def _begin_life(self, framer: Framer) -> None:
+        self._life = life = EmitterLife(self._settings, self._clock, self._stores, framer)
         self._bell = Bell()
-        self._worker = Worker(life, self._bell, self._connect)
+        adopter = adopter_for(self._settings, self._clock, framer.encode, life.emitter_id)
+        self._worker = Worker(life, self._bell, self._connect, adopter)
         self._lane_attempt, self._lane_fallback, self._lane_masked, self._lane_teardown = life.buffer.lanes
-        self._attempts = self._lane_attempt.events
         self._seen = Seen()
         self._sessions: dict[str, SessionClaims] = {}
         self._operations = count(1)
@@ -74,11 +75,14 @@ class Emitter:
     def _connect(self, partition: int | None) -> KafkaTransport:
         return KafkaTransport(self._settings, self._life.emitter_id, self._life, partition)
 
-    def _start(self) -> None:
+    def _start(self, *, opened: bool = False) -> None:
         mark = object()
         if self._starts.setdefault("thread", mark) is not mark:
             return
         try:
+            if not opened:
+                # Before the first event, so that none is ever uncounted.
+                self._life.open()
             self._worker.start()
         except Exception:
             self._life.internal_errors.add()
@@ -102,11 +106,17 @@ class Emitter:
     def record_route_attempt(self, capability: str, entry_point: str = "-", run_id: str | None = None) -> None:
         """A request entered `capability`."""
         try:
-            events = self._attempts
-            if len(events) < self._limit:
-                events.append((self._clock(), capability, entry_point, run_id))
+            lane = self._lane_attempt
+            now = self._clock()
+            if len(lane.events) < self._limit:
+                lane.newest[0] = now
+                try:
+                    lane.count()
+                except ValueError:
+                    lane.count_on()
+                lane.events.append((now, capability, entry_point, run_id))
             else:
-                self._record(self._lane_attempt, (self._clock(), capability, entry_point, run_id))
+                self._record(lane, (now, capability, entry_point, run_id))
         except Exception:
             self._refuse(self._lane_attempt)
 
@@ -244,13 +254,16 @@ class Emitter:
         return Health(
             emitter_id=life.emitter_id,
             running=bool(self._starts) and not worker.finished,
-            partition=worker.partition,
+            partition=life.partition,
             problem=worker.problem,
             batches_cut=life.batches_cut,
             batches_delivered=life.batches_delivered,
             batches_unacknowledged=life.unacknowledged(),
             redeliveries=life.redeliveries,
-            openings_dropped=life.buffer.openings.full.value + life.buffer.openings.late.value,
+            openings_dropped=life.openings_dropped,
+            outbox=life.outbox_health(),
+            outboxes_adopted=0 if worker.adopter is None else worker.adopter.finished,
+            adopting=None if worker.adopter is None else worker.adopter.adopting,
             internal_errors=life.internal_errors.value,
         )
 
@@ -274,7 +287,8 @@ class Emitter:
     def close(self, timeout: float | None = None) -> DeliveryReport:
         """Send what is left and the closing batch, wait at most `timeout` seconds, and report what became of it all.
 
-        What is undelivered then is dropped and counted. Later record calls do nothing but count. May be called again.
+        What is undelivered then stays in the outbox, for the next start on this host; without an outbox it is dropped
+        and counted. Later record calls do nothing but count. May be called again.
         """
         self.finish_closing(self.begin_closing(timeout))
         return self._life.report()
@@ -291,7 +305,7 @@ class Emitter:
 
     def finish_closing(self, deadline: float) -> None:
         """Wait for the end of closing until the deadline, then settle."""
-        while self._starts and not (self._worker.finished or self._life.settled) and monotonic() < deadline:
+        while self._starts and not self._worker.finished and monotonic() < deadline:
             sleep(_LOOK)
         self._life.settle()
         fork.forget(self)
@@ -304,22 +318,34 @@ class Emitter:
         inherited = self._worker
         if inherited.transport is not None:
             fork.keep_for_ever(inherited.transport.producer)
-        self._begin_life(cut=False)
+        self._life.abandon()
+        if inherited.adopter is not None:
+            inherited.adopter.abandon()
+        self._begin_life(self._life.framer.anew())
 
     # -- the long way of a record call
 
     def _record(self, lane: Lane, event: RawEvent) -> None:
         if self._deadline is not None:
-            lane.late.add()
+            lane.drop(lane.late)
             return
         if not self._limit:
             self._start()
-        if len(lane.events) < self._settings.buffer_limit:
-            lane.events.append(event)
-        else:
-            lane.full.add()
+        if len(lane.events) >= self._settings.buffer_limit:
+            lane.drop(lane.full)
+            return
+        try:
+            lane.newest[0] = event[0]
+        except Exception:
+            # A clock of the host's own that is no clock; the event itself is refused when it is cut.
+            self._life.internal_errors.add()
+        try:
+            lane.count()
+        except ValueError:
+            lane.count_on()
+        lane.events.append(event)
 
     def _refuse(self, lane: Lane) -> None:
         # Reading what the caller handed in failed, for example an identifier whose text cannot be had.
-        lane.invalid.add()
+        lane.drop(lane.invalid)
         self._life.internal_errors.add()

@@ -39,7 +39,7 @@ _watched: dict[int, Watched] = {}
 _databases = threading.RLock()
 _databases_work = True
 _quiet: list[bool] = []
-"""Whether the databases were quiet, for each fork that has begun: a signal handler may fork in the middle of another."""
+"""Whether the databases were quiet, for each fork that has begun: a signal handler may fork while another one begins."""
 
 
 def watch(emitter: Watched) -> None:

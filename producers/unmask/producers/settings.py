@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -61,15 +62,25 @@ class EmitterSettings(BaseModel):
     """How long the client tries to deliver a batch before it is handed back and produced again later."""
     close_timeout_ms: int = Field(default=5_000, ge=0, le=600_000)
     """How long close() waits by default, at the end of the process too."""
+    outbox_dir: Annotated[Path, AfterValidator(Path.absolute)] | None = None
+    """Where batches outlive the process: a folder on a local disk, one for each host application. Without one there is
+    no outbox, and what has not been delivered dies with the process."""
+    outbox_max_bytes: int = Field(default=256_000_000, ge=1_000_000, le=1_000_000_000_000)
+    """Bytes of batches on the disk, for each emitter; what exceeds them is dropped as `outbox_full`."""
+    outbox_max_age_s: int = Field(default=259_200, ge=60, le=518_400)
+    """Seconds for which a batch is kept; an older one is dropped as `outbox_expired`. The stream remembers an emitter
+    for a week, so that nothing may be sent again after that."""
     label_limit: int = Field(default=256, ge=1, le=100_000)
     """Distinct labels of one kind; further ones are published as `overflow`."""
 
     @classmethod
     def from_environment(cls, **given: Any) -> Self:
-        """Settings with the namespace from UNMASK_NAMESPACE and the release line from UNMASK_RELEASE_LINE."""
+        """Settings with what UNMASK_NAMESPACE, UNMASK_RELEASE_LINE and UNMASK_OUTBOX_DIR say, where it is not given."""
         defaults: dict[str, Any] = {"namespace": namespace_from_environment()}
         if release_line := os.environ.get("UNMASK_RELEASE_LINE"):
             defaults["release_line"] = release_line
+        if outbox_dir := os.environ.get("UNMASK_OUTBOX_DIR"):
+            defaults["outbox_dir"] = outbox_dir
         return cls(**{**defaults, **given})
 
     @property
@@ -78,6 +89,11 @@ class EmitterSettings(BaseModel):
         return Scope(
             self.release_line, self.event_contract, self.telemetry_backend, self.redaction_policy, self.switchboard
         )
+
+    @property
+    def outbox(self) -> Path | None:
+        """The folder of the outboxes of this topic's emitters: what is left for one topic must not go to another."""
+        return None if self.outbox_dir is None else self.outbox_dir / self.topic
 
     @property
     def topic(self) -> str:

@@ -72,12 +72,10 @@ class Trace:
 
     def of_hop(self, hop: Hop) -> str:
         """What made this one try fail."""
-        found = _after_retries([entry for entry in list(self._entries) if entry.hop is hop])
+        found = _after_retries([entry for entry in list(self._entries) if entry.hop is hop and not entry.spent])
         return _spend(found[-1]) if found else UNATTRIBUTED
 
-    def of_mark(
-        self, upstream: str, operation_id: str | None, *, since: int = 0, others: Collection[str] = ()
-    ) -> str:
+    def of_mark(self, upstream: str, operation_id: str | None, *, since: int = 0, others: Collection[str] = ()) -> str:
         """What made `upstream` fail, which the code that runs here says it did.
 
         `since` is when the operation began, `others` are further upstreams that the session knows. An operation_id of
@@ -122,9 +120,8 @@ class Trace:
             and not entry.names & rivals
             and classify_signature(entry.signature) not in _NEEDS_A_NAME
         }
-        # A timeout that states its time is the same as one that does not.
-        if len(found) > 1:
-            found.discard("TIMEOUT") if any(each.startswith("TIMEOUT_") for each in found) else None
+        if any(signature.startswith("TIMEOUT_") for signature in found):
+            found.discard("TIMEOUT")  # the same, told without its time
         return found.pop() if len(found) == 1 else None
 
 

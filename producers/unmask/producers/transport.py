@@ -43,16 +43,17 @@ class Receiver(Protocol):
 
 
 class KafkaTransport:
-    """Produces batches to the partition that the emitter chose at its start, and passes on each one's report."""
+    """Produces batches to the partition that their emitter chose at its start, and passes on each one's report."""
 
     def __init__(
         self, settings: EmitterSettings, emitter_id: str, receiver: Receiver, partition: int | None = None
     ) -> None:
         self._topic = settings.topic
-        self._key = emitter_id.encode()
+        self._emitter_id = emitter_id
         self._receiver = receiver
         self.partition = partition
         """Chosen once for the emitter's life, so that its batches stay in one order."""
+        self._partitions = 0
         self.problem: str | None = None
         self.broken = False
         """Whether the client met a fatal error and must be replaced."""
@@ -67,38 +68,38 @@ class KafkaTransport:
 
     def ready(self, seconds: float) -> bool:
         """Whether the partition is known. Asks the broker for `seconds` at most where it is not."""
-        if self.partition is not None:
-            return True
-        try:
-            # All topics: asking for a single one may create it, with the broker's defaults.
-            topics = self.producer.list_topics(timeout=seconds).topics
-        except KafkaException as error:
-            self._note(error.args[0])
-            return False
-        metadata = topics.get(self._topic)
-        if metadata is None or metadata.error is not None or not metadata.partitions:
-            self.problem = "UNKNOWN_TOPIC_OR_PART"
-            return False
-        self.partition = partition_for(self._key, len(metadata.partitions))
-        return True
+        if self.partition is None:
+            self.partition = self.partition_of(self._emitter_id, seconds)
+        return self.partition is not None
+
+    def partition_of(self, emitter_id: str, seconds: float) -> int | None:
+        """Where an emitter's batches go that has no partition yet. Asks the broker where its answer is not known."""
+        if not self._partitions and not self._ask(seconds):
+            return None
+        return partition_for(emitter_id.encode(), self._partitions)
 
     def send(self, batch: StoredBatch) -> bool:
         """Hand a batch to the client; its report comes in a later poll(). False where the client takes none now."""
         assert self.partition is not None
+        return self.send_for(self._receiver, batch, self.partition)
+
+    def send_for(self, receiver: Receiver, batch: StoredBatch, partition: int) -> bool:
+        """As send(), for any emitter's batch: `receiver` is told what became of it."""
+        batch_seq = batch.batch_seq
         try:
             self.producer.produce(
                 self._topic,
                 value=batch.data,
-                key=self._key,
-                partition=self.partition,
-                on_delivery=partial(self._on_delivery, batch.batch_seq),
+                key=batch.emitter_id.encode(),
+                partition=partition,
+                on_delivery=partial(self._on_delivery, receiver, batch_seq),
             )
         except BufferError:
-            self._receiver.returned(batch.batch_seq)
+            receiver.returned(batch_seq)
             self.problem = "_QUEUE_FULL"
             return False
         except KafkaException as error:
-            self._failed(batch.batch_seq, error.args[0])
+            self._failed(receiver, batch_seq, error.args[0])
             return False
         self.in_flight += 1
         return True
@@ -112,20 +113,34 @@ class KafkaTransport:
         self.producer.purge()
         self.producer.poll(0)
 
-    def _on_delivery(self, batch_seq: int, error: KafkaError | None, _message: object) -> None:
+    def _ask(self, seconds: float) -> bool:
+        try:
+            # All topics: asking for a single one may create it, with the broker's defaults.
+            topics = self.producer.list_topics(timeout=seconds).topics
+        except KafkaException as error:
+            self._note(error.args[0])
+            return False
+        metadata = topics.get(self._topic)
+        if metadata is None or metadata.error is not None or not metadata.partitions:
+            self.problem = "UNKNOWN_TOPIC_OR_PART"
+            return False
+        self._partitions = len(metadata.partitions)
+        return True
+
+    def _on_delivery(self, receiver: Receiver, batch_seq: int, error: KafkaError | None, _message: object) -> None:
         self.in_flight -= 1
         if error is None:
             self.problem = None
-            self._receiver.delivered(batch_seq)
+            receiver.delivered(batch_seq)
         else:
-            self._failed(batch_seq, error)
+            self._failed(receiver, batch_seq, error)
 
-    def _failed(self, batch_seq: int, error: KafkaError) -> None:
+    def _failed(self, receiver: Receiver, batch_seq: int, error: KafkaError) -> None:
         self._note(error)
         if error.code() in _TOO_LARGE:
-            self._receiver.refused_as_too_large(batch_seq)
+            receiver.refused_as_too_large(batch_seq)
         else:
-            self._receiver.returned(batch_seq)
+            receiver.returned(batch_seq)
 
     def _on_error(self, error: KafkaError) -> None:
         self._note(error)

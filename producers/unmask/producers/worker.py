@@ -5,7 +5,9 @@ from collections.abc import Callable
 from time import monotonic
 
 from unmask.producers.bell import Bell
+from unmask.producers.framer import REGISTRY_UNAVAILABLE
 from unmask.producers.life import EmitterLife
+from unmask.producers.outbox.adopter import Adopter
 from unmask.producers.tick import Tick
 from unmask.producers.transport import KafkaTransport
 
@@ -15,6 +17,8 @@ _POLL_SOON, _POLL_LATER = 0.01, 0.1
 """Seconds between looks for delivery reports: shortly after a batch was sent, and when the broker takes its time."""
 _METADATA_WAIT = 0.5
 _RETRY_FIRST, _RETRY_LAST = 0.1, 2.0
+_STAND_EVERY = 1.0
+"""The longest time between two signs of life in an outbox."""
 # Batches go out before the promised time has passed, so that a loaded host is not taken for a silent one.
 _HEARTBEAT_SHARE = 0.8
 
@@ -22,31 +26,37 @@ _HEARTBEAT_SHARE = 0.8
 class Worker:
     """Runs one life. Other threads only set `close_by`, count `flushes`, and ring the bell."""
 
-    def __init__(self, life: EmitterLife, bell: Bell, connect: Callable[[int | None], KafkaTransport]) -> None:
+    def __init__(
+        self, life: EmitterLife, bell: Bell, connect: Callable[[int | None], KafkaTransport], adopter: Adopter | None
+    ) -> None:
         self.transport: KafkaTransport | None = None
+        self.adopter = adopter
         self.finished = False
         self.flushes = Tick()
         self.flushed = (0, 0)
         """How many flushes were asked for when it last cut for one, and the last batch of that cut."""
-        self.partition: int | None = None
         self.problem: str | None = None
         self._life = life
         self._bell = bell
         self._connect = connect
         self._close_by: float | None = None
-        self._closing_cut = False
-        # A life that has not cut its opening batch yet does so in the first turn.
-        self._urgent = not life.batches_cut
-        self._last_cut = float("-inf") if self._urgent else monotonic()
-        self._last_sent = self._send_after = float("-inf")
+        self._closing_cut = self._ended = False
+        self._urgent = False
+        self._last_cut = self._last_sent = self._send_after = self._ask_after = float("-inf")
         self._retry_wait = _RETRY_FIRST
         settings = life.settings
         self._flush_interval = settings.flush_interval_ms / 1000
         self._spacing = settings.urgent_spacing_ms / 1000
         self._heartbeat = settings.heartbeat_ms / 1000 * _HEARTBEAT_SHARE
+        self._longest_pause = self._flush_interval if adopter is None else min(self._flush_interval, _STAND_EVERY)
 
     def start(self) -> None:
         """Start the thread. A daemon: it must never keep a process alive; close() at exit gives it its time."""
+        if self._life.batches_cut:
+            self._last_cut = monotonic()
+        else:
+            # A life that has not cut its opening batch yet does so in the first turn.
+            self._urgent = True
         threading.Thread(target=self._run, name="unmask-emitter", daemon=True).start()
 
     def close_by(self, deadline: float) -> None:
@@ -56,10 +66,20 @@ class Worker:
 
     def _run(self) -> None:
         try:
-            while not self.finished:
+            while not self._ended:
                 self._guarded_turn()
         finally:
+            self._end()
+
+    def _end(self) -> None:
+        try:
             self._life.settle()
+            self._life.release()
+            if self.adopter is not None:
+                self.adopter.stop()
+        except Exception:
+            self._life.internal_errors.add()
+        finally:
             self.finished = True
             # Here, since freeing a client joins its threads, which may take a moment.
             self.transport = None
@@ -70,7 +90,7 @@ class Worker:
         except Exception:
             # Nothing of the SDK may reach the host. The pause keeps a lasting fault from becoming a busy loop.
             self._life.internal_errors.add()
-            self.finished = self._close_by is not None and monotonic() >= self._close_by
+            self._ended = self._close_by is not None and monotonic() >= self._close_by
             self._bell.wait(_RETRY_FIRST)
 
     def _turn(self) -> None:
@@ -78,16 +98,28 @@ class Worker:
         if not closing:
             self._urgent |= self._bell.wait(self._pause(monotonic()))
             closing = self._close_by is not None
-        if closing:
-            if not self._closing_cut:
-                self._life.cut(closing=True)
-                self._closing_cut = True
-        else:
-            self._cut_if_due(monotonic())
+        if self._can_encode(monotonic()):
+            if not closing:
+                self._cut_if_due(monotonic())
+            elif not self._closing_cut:
+                self._closing_cut = self._life.cut(closing=True)
+        # What is sent has been kept before, so that whatever happens to the process it can be sent again.
+        self._life.keep()
         self._send()
         self._collect(_POLL_SOON if closing else 0)
         if closing:
             self._finish_if_done()
+
+    def _can_encode(self, now: float) -> bool:
+        if self._life.framer.ready:
+            return True
+        if now < self._ask_after:
+            return False
+        if self._life.prepare():
+            return True
+        self.problem = REGISTRY_UNAVAILABLE
+        self._ask_after = monotonic() + _RETRY_LAST
+        return False
 
     def _pause(self, now: float) -> float:
         until = self._last_cut + self._heartbeat
@@ -98,8 +130,8 @@ class Worker:
         if self._life.stalled():
             until = now + _POLL_LATER
         # Attempts do not ring, so that the lanes are looked at once per interval whatever happens.
-        pause = min(until - now, self._flush_interval)
-        if self._life.unacknowledged():
+        pause = min(until - now, self._longest_pause)
+        if self._life.unacknowledged() or (self.adopter is not None and self.adopter.pending()):
             pause = min(pause, _POLL_SOON if now - self._last_sent < 1 else _POLL_LATER)
         return max(pause, 0.0)
 
@@ -125,26 +157,30 @@ class Worker:
 
     def _send(self) -> None:
         now = monotonic()
-        if now < self._send_after or not self._life.unacknowledged():
+        if now < self._send_after or not (self._life.unacknowledged() or self.adopter is not None):
             return
         transport = self._connected()
         wait = _METADATA_WAIT if self._close_by is None else max(0.01, min(_METADATA_WAIT, self._close_by - now))
         if not transport.ready(wait):
             self._back_off()
             return
-        self.partition = transport.partition
+        if self._life.partition is None:
+            self._life.partition = transport.partition
+            self._life.keep(at_once=True)
         while (batch := self._life.next_to_send()) is not None:
             self._last_sent = now
             if not transport.send(batch):
                 self._back_off()
                 return
+        if self.adopter is not None and not self.adopter.turn(transport, now):
+            self._back_off()
 
     def _connected(self) -> KafkaTransport:
         if self.transport is not None and self.transport.broken:
             broken, self.transport = self.transport, None
             broken.close()
         if self.transport is None:
-            self.transport = self._connect(self.partition)
+            self.transport = self._connect(self._life.partition)
         return self.transport
 
     def _collect(self, seconds: float) -> None:
@@ -167,9 +203,9 @@ class Worker:
 
     def _finish_if_done(self) -> None:
         assert self._close_by is not None
-        done = not self._life.unacknowledged()
+        done = self._closing_cut and not self._life.unacknowledged()
         if not done and monotonic() < self._close_by:
             return
         if not done and self.transport is not None:
             self.transport.close()
-        self.finished = True
+        self._ended = True

@@ -72,6 +72,7 @@ class Book:
         self._under_way: dict[str, int] = {}
         self._leaving: set[str] = set()
         self._number = 0
+        self._version = 0
         self._waiting = 0
         # Nothing is due before this; looking through all alerts for what is due costs more than asking often may.
         self._due = 0.0
@@ -91,7 +92,7 @@ class Book:
         known = self._entries.get(alert.alert_id)
         if known is not None:
             known.alert, known.partition = alert, partition
-            known.version += 1
+            known.version = self._next_version()
 
     def recall(self, alert: Alert, partition: int) -> None:
         """What fires is repeated at once, since nobody knows how long ago it was told."""
@@ -188,10 +189,15 @@ class Book:
         # Put at the end, so that what has not changed for longest stands first.
         entry = self._entries.pop(alert.alert_id, None) or _Entry(alert, partition)
         entry.alert, entry.partition = alert, partition
-        entry.version += 1
+        entry.version = self._next_version()
         entry.due = self._due = 0.0
         self._entries[alert.alert_id] = entry
         return entry
+
+    def _next_version(self) -> int:
+        # Never used twice, so that the answer to what was forgotten is not taken for one to what came instead.
+        self._version += 1
+        return self._version
 
     def _settle(self, parcel: Parcel) -> None:
         told = set(parcel.places)

@@ -108,11 +108,14 @@ class AlertGroup:
 
     def read(self, timeout: float) -> list[Row]:
         """What has arrived; waits up to `timeout` seconds for the first."""
-        first = self._consumer.poll(timeout)
-        if first is None:
-            return []
+        try:
+            first = self._consumer.poll(timeout)
+            if first is None:
+                return []
+            messages = [first] if self._paused else [first, *self._consumer.consume(_BATCH, 0)]
+        except KafkaException as error:
+            raise explain(error, self._source.topic, self._source.bootstrap) from error
         self._silent = False
-        messages = [first] if self._paused else [first, *self._consumer.consume(_BATCH, 0)]
         return [row for message in messages if (row := self._row(message)) is not None]
 
     def pause(self, paused: bool) -> None:

@@ -1,8 +1,8 @@
 """What a receiver has been told already, read from the topic itself: it stands below the offset that was committed."""
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from unmask.consumers.alerts.change import Place, UnreadableAlert, read_alert
 from unmask.consumers.alerts.group import Begin
@@ -11,70 +11,83 @@ from unmask.consumers.alerts.told import REMEMBERED, Novelty, Told
 from unmask.consumers.topic_reader import Row, TopicReader
 from unmask.consumers.topic_source import TopicSource
 from unmask.consumers.unreadable import BrokerSilent
+from unmask.schemas.codec import decode
 from unmask.schemas.codes import AlertState
-from unmask.schemas.models import Alert
+from unmask.schemas.errors import DecodeError
 
-__all__ = ["FirstReading", "recall"]
+__all__ = ["FirstReading", "first_readings", "recall"]
 
 _OPEN_SECONDS = 15.0
 _READ_SECONDS = 600.0
 _WAIT_SECONDS = 0.5
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class FirstReading:
     """Of a partition that is read for the first time, which records stand; the others are not told."""
 
     below: int = 0
-    standing: set[int] = field(default_factory=set)
+    standing: frozenset[int] = frozenset()
     """Offsets of the newest records of alerts that fire."""
 
     def is_past(self, offset: int) -> bool:
-        """Whether a record says something that was over, or had changed, when watching began."""
+        """Whether a record says something that had changed already when watching began."""
         return offset < self.below and offset not in self.standing
 
 
-def recall(source: TopicSource, begins: Mapping[int, Begin], told: Told, outbox: Outbox) -> dict[int, FirstReading]:
-    """Fills `told` and `outbox` with what the receivers of these partitions know; by partition, what they should.
-
-    Raises a TopicUnreadable that names the cause.
-    """
-    wanted = {p: until for p, begun in begins.items() if (until := max(begun.position, begun.standing_below)) > 0}
-    newest: dict[int, dict[str, tuple[int, Alert]]] = {p: {} for p, begun in begins.items() if begun.standing_below}
-    for row in _rows(source, begins, wanted, recalls_all=outbox.recalls_all):
+def first_readings(source: TopicSource, begins: Mapping[int, Begin]) -> dict[int, FirstReading]:
+    """What stood, by partition, where the first reading is not through. Raises a TopicUnreadable."""
+    until = {partition: begun.standing_below for partition, begun in begins.items() if begun.standing_below}
+    newest: dict[int, dict[str, tuple[int, int]]] = {partition: {} for partition in until}
+    for row in _rows(source, until, {}):
         if row.value is None:
             continue
-        alert = read_alert(row.value, Place(row.partition, row.offset))
-        if isinstance(alert, UnreadableAlert):
+        try:
+            alert = decode("alert", row.value)
+        except DecodeError:
             continue
-        if row.partition in newest:
-            _keep_newest(newest[row.partition], row.offset, alert)
-        elif told.judge(alert) is not Novelty.STALE:
-            told.note(alert, row.partition)
-            outbox.recall(alert, row.partition)
-    readings: dict[int, FirstReading] = {}
-    for partition, begun in begins.items():
-        found = newest.get(partition, {})
-        for offset, alert in found.values():
-            if offset < begun.position:
-                told.note(alert, partition)
-                outbox.recall(alert, partition)
-        standing = {offset for offset, _ in found.values() if offset >= begun.position}
-        readings[partition] = FirstReading(begun.standing_below, standing)
-    return readings
+        firing, identity = newest[row.partition], alert["alert_id"]
+        known = firing.get(identity)
+        if known is not None and alert["revision"] < known[1]:
+            continue
+        if alert["state"] == AlertState.FIRING.value:
+            firing[identity] = (row.offset, alert["revision"])
+        else:
+            firing.pop(identity, None)
+    return {
+        partition: FirstReading(until[partition], frozenset(offset for offset, _ in firing.values()))
+        for partition, firing in newest.items()
+    }
 
 
-def _keep_newest(newest: dict[str, tuple[int, Alert]], offset: int, alert: Alert) -> None:
-    known = newest.get(alert.alert_id)
-    if known is not None and alert.revision < known[1].revision:
+def recall(
+    source: TopicSource,
+    begins: Mapping[int, Begin],
+    readings: Mapping[int, FirstReading],
+    told: Told,
+    outbox: Outbox,
+) -> None:
+    """Fills `told` and `outbox` with what the receiver was told of these partitions. Raises a TopicUnreadable."""
+    until = {partition: begun.position for partition, begun in begins.items() if begun.position}
+    tail = {} if outbox.recalls_all else {partition: max(0, end - REMEMBERED) for partition, end in until.items()}
+    for row in _rows(source, until, tail):
+        reading = readings.get(row.partition)
+        if row.value is None or (reading is not None and reading.is_past(row.offset)):
+            continue
+        alert = read_alert(row.value, Place(row.partition, row.offset))
+        if isinstance(alert, UnreadableAlert) or told.judge(alert) is Novelty.STALE:
+            continue
+        told.note(alert, row.partition)
+        outbox.recall(alert, row.partition)
+
+
+def _rows(source: TopicSource, until: Mapping[int, int], begin_at: Mapping[int, int]) -> Iterator[Row]:
+    """The records below an offset of each partition."""
+    if not until:
         return
-    if alert.state is AlertState.FIRING:
-        newest[alert.alert_id] = (offset, alert)
-    else:
-        newest.pop(alert.alert_id, None)
-
-
-def _rows(
-    source: TopicSource, begins: Mapping[int, Begin], wanted: Mapping[int, int], *, recalls_all: bool
-) -> "list[Row]":
-    return []
+    deadline = time.monotonic() + _READ_SECONDS
+    with TopicReader(source, until.keys(), resume=begin_at, timeout=_OPEN_SECONDS) as reader:
+        while any(reader.positions[partition] < end for partition, end in until.items()):
+            if time.monotonic() > deadline:
+                raise BrokerSilent(source.bootstrap, f"{source.topic} could not be read in {_READ_SECONDS:g} s")
+            yield from (row for row in reader.read(_WAIT_SECONDS) if row.offset < until[row.partition])

@@ -22,6 +22,10 @@ class Progress:
         self._next[partition] = position
         self._owing[partition] = set()
 
+    def has(self, partition: int) -> bool:
+        """Whether the partition is read here."""
+        return partition in self._next
+
     def read(self, place: Place) -> None:
         """A record was read, and owes something."""
         self._next[place.partition] = place.offset + 1
@@ -44,8 +48,3 @@ class Progress:
         for partition in partitions:
             self._next.pop(partition, None)
             self._owing.pop(partition, None)
-
-    @property
-    def owing(self) -> int:
-        """Records that owe something."""
-        return sum(len(offsets) for offsets in self._owing.values())

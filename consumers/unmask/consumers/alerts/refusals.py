@@ -57,6 +57,7 @@ class SetAside:
     """A delivery that was refused."""
 
     parcel: Parcel
+    status: int
     error: DeliveryRefused
 
 
@@ -81,7 +82,7 @@ class Refusals:
         self._unsettled.extend(parcel.places)
         if self._in_a_row >= self._most_in_a_row:
             raise ReceiverRefusesAll(self._receiver, answer, self._in_a_row)
-        return SetAside(parcel, DeliveryRefused(self._receiver, answer, parcel, self.count))
+        return SetAside(parcel, answer.status, DeliveryRefused(self._receiver, answer, parcel, self.count))
 
     def accepted(self) -> list[Place]:
         """The receiver took something: places that are given up by that."""

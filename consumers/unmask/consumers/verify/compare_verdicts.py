@@ -45,7 +45,10 @@ def compare_verdicts(
             if not verify_digest(verdict):
                 told = {"digest": "not that of the verdict's content"}
                 examined.mismatches.append(Mismatch("digest", session_id, told, {"digest": "of its content"}))
-        _compare_verdict(examined, recount, as_of, session_id, standing, admissions, within)
+        withdrawn = session_id in published.withdrawn or admissions.withdrew(session_id)
+        _compare_verdict(
+            examined, recount, as_of, session_id, standing, admissions, within, withdrawn=withdrawn
+        )  # fmt: skip
 
 
 def _compare_verdict(
@@ -56,6 +59,8 @@ def _compare_verdict(
     standing: Mapping[str, dict[str, Any]],
     admissions: Admissions,
     within: Range,
+    *,
+    withdrawn: bool,
 ) -> None:
     session, verdict = recount.sessions.get(session_id), standing.get(session_id)
     stands = None if verdict is None else verdict_fields(verdict)
@@ -84,6 +89,9 @@ def _compare_verdict(
         return
     if session.out_of_order and stands is not None and _is_doubt(stands, judged.fields):
         examined.skip("verdicts", "batches came out of order, and the stream keeps a doubt that the whole log dispels")
+        return
+    if verdict is None and withdrawn:
+        examined.skip("verdicts", "withdrawn")
         return
     examined.verdicts += 1
     if stands != judged.fields:

@@ -35,6 +35,8 @@ class PublishedTopic:
     record: str
     framing: Framing
     wanted: Callable[[str, int], bool]
+    withdrawn: set[str] = field(default_factory=set)
+    """Keys whose newest record is a tombstone, as long as the topic keeps that."""
     _entries: dict[tuple[str, int], Entry] = field(default_factory=dict)
 
     def take(self, row: Row) -> None:
@@ -43,7 +45,9 @@ class PublishedTopic:
         place = (key, row.partition)
         if row.value is None:
             self._entries.pop(place, None)
+            self.withdrawn.add(key)
         elif self.wanted(key, row.timestamp_ms):
+            self.withdrawn.discard(key)
             self._entries[place] = Entry(key, row.partition, row.value)
 
     def __iter__(self) -> Iterator[Entry]:
@@ -91,10 +95,11 @@ class Marks:
 
 @dataclass(slots=True)
 class Admissions:
-    """Which verdicts' directives were carried out, or set aside by an operator."""
+    """Which verdicts' directives were carried out, or set aside by an operator, and which verdicts were withdrawn."""
 
     framing: Framing
     _done: set[tuple[str, str]] = field(default_factory=set)
+    _withdrawn: set[str] = field(default_factory=set)
 
     def take(self, row: Row) -> None:
         """Takes a record of the admissions topic in; what cannot be read discharges nothing."""
@@ -104,6 +109,12 @@ class Admissions:
             return
         if value["step"] in (AdmissionStep.RECONCILED.value, AdmissionStep.OVERRIDDEN.value):
             self._done.add((value["session_id"], value["verdict_digest"] or ""))
+        elif value["step"] == AdmissionStep.WITHDRAWN.value:
+            self._withdrawn.add(value["session_id"])
+
+    def withdrew(self, session_id: str) -> bool:
+        """Whether somebody says to have withdrawn the session's verdict."""
+        return session_id in self._withdrawn
 
     def discharged(self, session_id: str, digest: str) -> bool:
         """Whether the directive of this very verdict is done with."""

@@ -51,10 +51,8 @@ class AdoptedLife(Custody):
     """A dead emitter's batches and account. Its store is set by whoever opens its folder."""
 
     def __init__(
-        self, emitter_id: str, reading: PageReading | None, standing: Standing, clock: Clock, encode: Encode,
-        *, closing_kept: bool,
-    ) -> None:  # fmt: skip
-        """`closing_kept`: whether the emitter's own last batch is among those that are left."""
+        self, emitter_id: str, reading: PageReading | None, standing: Standing, clock: Clock, encode: Encode
+    ) -> None:
         account = Account.resumed(standing.totals)
         identity = Identity(emitter_id, 0, _NOBODY, 1, "-") if reading is None else reading.identity
         batcher = Batcher(
@@ -68,7 +66,7 @@ class AdoptedLife(Custody):
         self._last_sign = 0
         self._final_due = False
         lost = None if reading is None else died_with_the_host(reading, standing.totals)
-        if reading is not None and lost is not None and not (standing.closing_delivered or closing_kept):
+        if reading is not None and lost is not None:
             for family, count in lost.items():
                 account.drop_uncut(family, DropCause.HOST_DIED, count)
             told = any(account.dropped(family).get(DropCause.HOST_DIED) for family in FAMILIES)
@@ -83,8 +81,8 @@ class AdoptedLife(Custody):
 
     @property
     def over(self) -> bool:
-        """Whether nothing is left to be told of it once its batches are delivered."""
-        return not self._final_due
+        """Whether nothing is left to be told of it once its batches are delivered: it has closed, or cannot."""
+        return self.closing_delivered or not self._final_due
 
     def cut_final(self) -> None:
         """Cut the closing batch with the last account, once what became of all others is known."""

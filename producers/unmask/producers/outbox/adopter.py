@@ -2,7 +2,6 @@
 
 import sqlite3
 from collections import Counter
-from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
@@ -50,14 +49,14 @@ def adopt(folder: LifeFolder, limits: Limits, clock: Clock, encode: Encode) -> A
         reading = None
     with fork.using_a_database():
         try:
-            last, closing_kept = _look_into(folder.path, emitter_id)
+            last = _last_standing(folder.path, emitter_id)
         except sqlite3.Error as error:
             if not is_damage(error):
                 raise
             Batches.put_aside(folder.path)
-            last, closing_kept = _look_into(folder.path, emitter_id)
+            last = _last_standing(folder.path, emitter_id)
     standing = newest(last, None if reading is None else reading.standing) or Standing(0)
-    life = AdoptedLife(emitter_id, reading, standing, clock, encode, closing_kept=closing_kept)
+    life = AdoptedLife(emitter_id, reading, standing, clock, encode)
     expected = Counter(standing.in_file)
     expected.update(standing.unsaved)
     life.store_in(OutboxStore(life, limits, folder, version=standing.version, pending=expected))
@@ -65,10 +64,10 @@ def adopt(folder: LifeFolder, limits: Limits, clock: Clock, encode: Encode) -> A
     return life
 
 
-def _look_into(folder: Path, emitter_id: str) -> tuple[Standing | None, bool]:
+def _last_standing(folder: Path, emitter_id: str) -> Standing | None:
     file = Batches(folder, emitter_id)
     try:
-        return file.standing(), file.closing_kept()
+        return file.standing()
     finally:
         file.close()
 
@@ -76,7 +75,7 @@ def _look_into(folder: Path, emitter_id: str) -> tuple[Standing | None, bool]:
 class Adopter:
     """One dead emitter's outbox at a time. Only the background thread calls it, but for `abandon`."""
 
-    def __init__(self, above: Path, limits: Limits, clock: Clock, encode: Encode, own: Callable[[], str]) -> None:
+    def __init__(self, above: Path, limits: Limits, clock: Clock, encode: Encode, own: str) -> None:
         self.finished = 0
         self._above = above
         self._limits = limits
@@ -110,7 +109,7 @@ class Adopter:
         life.keep()
         if not life.unacknowledged():
             if life.over:
-                self._end(life)
+                self._end(life, now)
                 return True
             life.cut_final()
             life.keep(at_once=True)
@@ -143,16 +142,19 @@ class Adopter:
                 return False
         return True
 
-    def _end(self, life: AdoptedLife) -> None:
+    def _end(self, life: AdoptedLife, now: float) -> None:
         life.release()
-        self.finished += 1
         self._life = None
+        if (self._above / life.emitter_id).exists():
+            # Nothing is left to be sent, but the folder cannot be removed.
+            self._passed_over[life.emitter_id] = now + _TRY_AGAIN_AFTER
+        self.finished += 1
         # There may be more of them.
         self._look_at = float("-inf")
 
     def _find(self, now: float) -> AdoptedLife | None:
         self._passed_over = {name: until for name, until in self._passed_over.items() if until > now}
-        for folder in LifeFolder.of_the_dead(self._above, frozenset({self._own(), *self._passed_over})):
+        for folder in LifeFolder.of_the_dead(self._above, frozenset({self._own, *self._passed_over})):
             try:
                 return adopt(folder, self._limits, self._clock, self._encode)
             except (OSError, sqlite3.Error):

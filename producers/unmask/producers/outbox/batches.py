@@ -40,7 +40,7 @@ _READ, _READ_BYTES = 32, 4_000_000
 
 
 class Batches:
-    """An open file. Every method raises sqlite3.Error; its subclass OperationalError means that trying again may help."""
+    """An open file. Every method that touches it raises sqlite3.Error."""
 
     def __init__(self, folder: Path, emitter_id: str) -> None:
         """Open it, new or as it was left. What an earlier opener could not read is looked through once more."""
@@ -95,7 +95,7 @@ class Batches:
             return rows.fetchone() is not None
 
     def read(self, after: int) -> list[tuple[StoredBatch, bool]]:
-        """Some of the batches behind `after`, in order, each with whether it is undamaged. Empty where there are none."""
+        """The next batches behind `after`, each with whether it is undamaged. Empty where there are none."""
         found: list[tuple[StoredBatch, bool]] = []
         size = 0
         with closing(self._database.execute(f"{_SELECT} WHERE seq > ? ORDER BY seq LIMIT {_READ}", (after,))) as rows:

@@ -174,7 +174,8 @@ class OutboxStore:
         self._refused.discard(batch_seq)
 
     def _expired(self, batch: StoredBatch) -> bool:
-        return self._owner.now() - batch.sent_at > self._limits.max_age_us
+        # The last account is never too old: nothing else tells what became of the rest.
+        return not batch.closing and self._owner.now() - batch.sent_at > self._limits.max_age_us
 
     def _standing(self, put: Mapping[int, StoredBatch], gone: Mapping[int, Mapping[Family, int]]) -> Standing:
         """How the life stands once `put` is in the file and `gone` is not."""
@@ -206,6 +207,9 @@ class OutboxStore:
             self._look_at = now + _LOOK_EVERY
             self._there = self._folder.there() and (self._file is None or self._file.there())
         with fork.using_a_database():
+            # First of all: opening finds out what is there, and what is written after it builds on that.
+            if self._file is None and (self._unsaved or self._unread or self._page is None):
+                self._open(now, at_once=at_once)
             self._write(now, at_once=at_once)
             self._read(now)
             self._shrink(now)
@@ -247,7 +251,7 @@ class OutboxStore:
                 return
             gone = dict(self._gone) if due else {}
             standing = self._standing(put, gone)
-        saved = due and (at_once or now >= self._retry_at) and self._committed(put, gone, standing, now)
+        saved = due and self._committed(put, gone, standing, now, at_once=at_once)
         with owner.lock:
             if saved:
                 self._commit_at = now + _COMMIT_EVERY
@@ -264,11 +268,14 @@ class OutboxStore:
             self._stand_at = now + _STAND_EVERY
 
     def _committed(
-        self, put: Mapping[int, StoredBatch], gone: Mapping[int, object], standing: Standing, now: float
-    ) -> bool:
+        self, put: Mapping[int, StoredBatch], gone: Mapping[int, object], standing: Standing, now: float,
+        *, at_once: bool,
+    ) -> bool:  # fmt: skip
+        if self._file is None or (now < self._retry_at and not at_once):
+            return False
         try:
-            self._opened().commit(put.values(), gone, standing)
-        except (sqlite3.Error, OSError) as error:
+            self._file.commit(put.values(), gone, standing)
+        except sqlite3.Error as error:
             self._failed(error, now)
             return False
         self._failure = None
@@ -294,10 +301,10 @@ class OutboxStore:
 
     def _read(self, now: float) -> None:
         """Read on in the file while memory has room for it."""
-        while self._unread and self._queue.has_room(half=True) and (self._file is not None or now >= self._retry_at):
+        while self._unread and self._file is not None and self._queue.has_room(half=True):
             try:
-                found = self._opened().read(self._read_through)
-            except (sqlite3.Error, OSError) as error:
+                found = self._file.read(self._read_through)
+            except sqlite3.Error as error:
                 self._failed(error, now)
                 return
             with self._owner.lock:
@@ -318,12 +325,14 @@ class OutboxStore:
             self._owner.give_up(batch.events, DropCause.OUTBOX_EXPIRED if intact else DropCause.DISK_FAILED)
             self._forget(batch)
 
-    def _opened(self) -> Batches:
-        """The file, opened where it is not. Raises sqlite3.Error, OSError."""
-        if self._file is None:
-            self._file = file = Batches(self._folder.path, self._owner.identity.emitter_id)
-            self._recount(file)
-        return self._file
+    def _open(self, now: float, *, at_once: bool) -> None:
+        if now < self._retry_at and not at_once:
+            return
+        try:
+            self._file = Batches(self._folder.path, self._owner.identity.emitter_id)
+            self._recount(self._file)
+        except (sqlite3.Error, OSError) as error:
+            self._failed(error, now)
 
     def _recount(self, file: Batches) -> None:
         """See what is in a file that was just opened. What should be there and is neither there nor here, is lost."""
@@ -344,7 +353,7 @@ class OutboxStore:
         with self._owner.lock:
             self._in_file = in_file
             self._gone = {batch_seq: events for batch_seq, events in self._gone.items() if batch_seq in present}
-            here = self._unsaved | self._queue.known()
+            here = {**self._unsaved, **self._queue.known()}
             for batch_seq in here.keys() - present - self._unsaved.keys():
                 self._unsaved[batch_seq] = here[batch_seq]
                 self._refused.add(batch_seq)
@@ -356,7 +365,7 @@ class OutboxStore:
     def _give_up_what_is_missing(self, unread: Mapping[Family, int]) -> None:
         """Of the pending events those that are neither in memory nor in the file's `unread` batches."""
         held = Counter(unread)
-        for batch in (self._unsaved | self._queue.known()).values():
+        for batch in {**self._unsaved, **self._queue.known()}.values():
             held.update(batch.events)
         self._owner.give_up(self._pending - held, DropCause.DISK_FAILED)
         self._pending = held

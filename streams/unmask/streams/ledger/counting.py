@@ -11,7 +11,7 @@ from unmask.schemas.scope import Scope
 from unmask.schemas.signatures import classify_signature, is_unreachable
 from unmask.schemas.windowing import LIFETIME, MICROS, window_start
 from unmask.streams.ledger.rules import FoldRules
-from unmask.streams.ledger.state import Cell, CellId, Correction, PartitionState
+from unmask.streams.ledger.state import Cell, CellId, Correction, Labelled, PartitionState
 
 __all__ = ["MERGED_LABEL", "BatchCounter", "add_cell"]
 
@@ -24,6 +24,7 @@ _ATTEMPT, _FALLBACK, _MASKED = Measure.ROUTE_ATTEMPT.value, Measure.KERNEL_FALLB
 _TEARDOWN, _EMITTERS, _LATE = Measure.SESSION_TEARDOWN.value, Measure.EMITTERS.value, Measure.LATE.value
 _SKEWED, _DUPLICATES, _UPSTREAM = Measure.SKEWED.value, Measure.DUPLICATES.value, Measure.UPSTREAM.value
 _ALL_TIME = (0, LIFETIME)
+_MAX_SHORTCUTS = 10_000  # per scope
 
 
 def add_cell(state: PartitionState, key: CellId, cell: Cell) -> Cell:
@@ -36,7 +37,7 @@ def add_cell(state: PartitionState, key: CellId, cell: Cell) -> Cell:
 class BatchCounter:
     """Counts one batch into a partition's cells. Made anew for each batch, since all it adds belongs to that batch."""
 
-    __slots__ = ("_correction", "_grain", "_instead", "_latest", "_newest", "_rules", "_scope", "_state")
+    __slots__ = ("_correction", "_grain", "_instead", "_latest", "_newest", "_rules", "_scope", "_shortcuts", "_state")
 
     def __init__(self, state: PartitionState, rules: FoldRules, scope: Scope, correction: Correction) -> None:
         self._state = state
@@ -49,6 +50,10 @@ class BatchCounter:
         self._newest = max(state.newest, state.evicted_through)
         # Events are grouped by what divides all sizes, and only the groups are counted into each of them.
         self._grain = rules.grain_us
+        shortcuts = state.shortcuts.get(scope)
+        if shortcuts is None:
+            shortcuts = state.shortcuts[scope] = {}
+        self._shortcuts = shortcuts
 
     def events(self, batch: dict[str, Any], *, latest: int, instead: int) -> None:
         """Counts all events of a batch. One after `latest` has a clock that is ahead; it counts at `instead`."""
@@ -109,19 +114,41 @@ class BatchCounter:
         return instant
 
     def _count(self, measure: str, capability: str, code: str, instant: int, n: int) -> None:
+        label = (measure, capability, code, instant // self._grain)
+        shortcut = self._shortcuts.get(label)
+        if shortcut is not None and self._newest < shortcut[0]:
+            for key, cell in shortcut[1]:
+                cell.count += n
+                if not cell.noted:
+                    self._note(key, cell)
+            return
+        self._count_anew(label, instant, n)
+
+    def _count_anew(self, label: Labelled, instant: int, n: int) -> None:
         scope = self._scope
+        measure, capability, code, _ = label
         all_time: CellId = (0, LIFETIME, scope, measure, capability, code)
-        if all_time not in self._state.cells and self._full():
+        merged = all_time not in self._state.cells and self._full()
+        if merged:
             capability = MERGED_LABEL if capability != NOTHING else capability
             code = MERGED_LABEL if measure == _ATTEMPT else code
             all_time = (0, LIFETIME, scope, measure, capability, code)
-        self._add(all_time, n)
-        over = self._newest - self._rules.grace_us
+        cells = [(all_time, self._add(all_time, n))]
+        grace = self._rules.grace_us
+        holds = 1 << 62
         for seconds in self._rules.window_seconds:
             start = window_start(instant, seconds)
-            self._add((start, seconds, scope, measure, capability, code), n)
-            if start + seconds * MICROS <= over and measure != _SKEWED and measure != _DUPLICATES:
+            key = (start, seconds, scope, measure, capability, code)
+            cells.append((key, self._add(key, n)))
+            late_at = start + seconds * MICROS + grace
+            holds = min(holds, late_at, start + seconds * MICROS + self._rules.horizon_us)
+            if late_at <= self._newest and measure != _SKEWED and measure != _DUPLICATES:
                 self._add((start, seconds, scope, _LATE, NOTHING, NOTHING), n)
+        # What is late goes the long way, since it is counted twice or corrects what was evicted.
+        if self._newest < holds and not merged:
+            if len(self._shortcuts) >= _MAX_SHORTCUTS:
+                self._shortcuts.clear()
+            self._shortcuts[label] = (holds, tuple((key, cell) for key, cell in cells if cell is not None))
 
     def _full(self) -> bool:
         return len(self._state.windows.get(_ALL_TIME, ())) >= self._rules.label_limit
@@ -148,6 +175,11 @@ class BatchCounter:
         if cell is None:
             cell = add_cell(state, key, Cell())
         cell.count += n
-        state.touched.cells.add(key)
-        state.unpublished.add(key)
+        if not cell.noted:
+            self._note(key, cell)
         return cell
+
+    def _note(self, key: CellId, cell: Cell) -> None:
+        self._state.touched.cells.add(key)
+        self._state.unpublished.add(key)
+        cell.noted = True

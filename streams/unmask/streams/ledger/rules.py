@@ -1,6 +1,6 @@
 """The fold's parameters: sizes and horizons that decide what is counted where. All durations are microseconds."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import gcd
 
 from unmask.schemas.windowing import MICROS
@@ -41,10 +41,11 @@ class FoldRules:
     gap_limit: int = 256
     """How many gaps of one emitter may still be filled; of more, the oldest stays lossy for good."""
 
-    @property
-    def grain_us(self) -> int:
-        """The longest time that divides all window sizes: events within it share their windows."""
-        return gcd(*self.window_seconds) * MICROS
+    grain_us: int = field(init=False)
+    """The longest time that divides all window sizes: events within it share their windows."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "grain_us", gcd(*self.window_seconds) * MICROS)
 
     def evicted(self, start: int, seconds: int, newest: int) -> bool:
         """Whether a window's cells are no longer open for a record with broker time `newest`."""

@@ -8,7 +8,19 @@ from typing import Any
 
 from unmask.schemas.scope import Scope
 
-__all__ = ["Cell", "Correction", "Emitter", "FlawRecord", "Gap", "PartitionState", "Session", "Shipped", "Touched"]
+__all__ = [
+    "Cell",
+    "Correction",
+    "Emitter",
+    "FlawRecord",
+    "Gap",
+    "Labelled",
+    "PartitionState",
+    "Session",
+    "Shipped",
+    "Shortcut",
+    "Touched",
+]
 
 Shipped = dict[str, int]
 """Per family: events recorded minus dropped, cumulative through a batch."""
@@ -16,6 +28,8 @@ Drops = dict[str, dict[str, int]]
 """Per family and cause: events dropped, cumulative through a batch."""
 CellId = tuple[int, int, Scope, str, str, str]
 """Window start, window seconds, scope, measure, capability, code."""
+Labelled = tuple[str, str, str, int]
+"""Measure, capability, code, and the moment as a number of grains."""
 Correction = tuple[str, int]
 """Emitter and batch_seq of a batch for windows whose cells were removed."""
 
@@ -27,6 +41,12 @@ class Cell:
     count: int = 0
     published: int = -1
     sessions: list[str] = field(default_factory=list)
+    noted: bool = field(default=False, init=False, compare=False)
+    """Whether it stands in both `touched` and `unpublished` already."""
+
+
+Shortcut = tuple[int, tuple[tuple[CellId, Cell], ...]]
+"""Newest broker time for which it holds (exclusive), and the cells of all window sizes."""
 
 
 @dataclass(slots=True)
@@ -166,8 +186,12 @@ class PartitionState:
     """Cells whose count is newer than their last snapshot."""
     committed_offset: int = -1
     """The next_offset that the last transaction said."""
+    shortcuts: dict[Scope, dict[Labelled, Shortcut]] = field(default_factory=dict, compare=False)
+    """Where the events of a label and a moment count, found once. Not part of the state."""
 
     def take_touched(self) -> Touched:
         """What changed, leaving nothing behind."""
         touched, self.touched = self.touched, Touched()
+        for key in touched.cells:
+            self.cells[key].noted = False
         return touched

@@ -28,7 +28,8 @@ class Output(NamedTuple):
     topic: Source
     record_name: str
     key: str
-    record: dict[str, Any]
+    record: dict[str, Any] | None
+    """None removes what stands under the key."""
 
 
 def topic_names(topics: Topics) -> dict[Source, str]:

@@ -4,11 +4,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from unmask.schemas.codes import AdmissionStep, Directive, VerdictKind
+from unmask.streams.tables.standing_verdict import follows
 from unmask.streams.verdict import Obligation
 
 __all__ = ["ObligationBook", "Predecessor"]
 
 _CLEAN = VerdictKind.CLEAN_SUCCESS.value
+_WITHDRAWING = AdmissionStep.WITHDRAWN.value
 _DISCHARGING = frozenset((AdmissionStep.RECONCILED.value, AdmissionStep.OVERRIDDEN.value))
 
 
@@ -17,6 +19,7 @@ class Predecessor:
     """What is known of a session that others may succeed."""
 
     digest: str
+    sequence: int
     obligation: Obligation | None
     """None for a verdict that leaves nothing to be done."""
 
@@ -27,22 +30,32 @@ class ObligationBook:
     def __init__(self) -> None:
         self._verdicts: dict[str, Predecessor] = {}
         self._discharges: dict[str, dict[str, int]] = {}
+        self._withdrawn: dict[str, int] = {}
 
     def apply_verdict(self, session_id: str, record: dict[str, Any] | None) -> None:
-        """Takes a decoded verdict in; None is a withdrawn one."""
+        """Takes a decoded verdict in; None is a withdrawn one. What was replayed after a newer one changes nothing."""
         if record is None:
             self._verdicts.pop(session_id, None)
             return
+        known = self._verdicts.get(session_id)
+        if known is not None and not follows(record["sequence"], known.sequence):
+            return
         directive = Directive(record["directive"])
         bound = record["verdict"] != _CLEAN and directive is not Directive.NONE
-        obligation = Obligation(session_id, directive, tuple(record["inherited_from"])) if bound else None
-        self._verdicts[session_id] = Predecessor(record["digest"], obligation)
+        inherited = tuple(record["inherited_from"])
+        obligation = Obligation(session_id, directive, inherited, record["inherited_cut"]) if bound else None
+        self._verdicts[session_id] = Predecessor(record["digest"], record["sequence"], obligation)
 
     def apply_admission(self, record: dict[str, Any]) -> bool:
-        """Takes a decoded admission in; whether it discharges a directive.
+        """Takes a decoded admission in; whether it discharges a directive or withdraws a verdict.
 
-        It discharges the verdict that it names, not one that came later.
+        It discharges the verdict that it names, not one that came later. A withdrawal holds for all that the session
+        was until then.
         """
+        if record["step"] == _WITHDRAWING:
+            session_id, at = record["session_id"], record["occurred_at"]
+            self._withdrawn[session_id] = max(at, self._withdrawn.get(session_id, at))
+            return True
         if record["step"] not in _DISCHARGING or record["verdict_digest"] is None:
             return False
         self._discharges.setdefault(record["session_id"], {}).setdefault(
@@ -64,3 +77,7 @@ class ObligationBook:
     def discharged_at(self, session_id: str, digest: str) -> int | None:
         """When the directive of this very verdict was carried out or overridden; None where it was not."""
         return self._discharges.get(session_id, {}).get(digest)
+
+    def withdrawn_at(self, session_id: str) -> int | None:
+        """When an operator withdrew the session's verdict; None where nobody did."""
+        return self._withdrawn.get(session_id)

@@ -10,6 +10,8 @@ from confluent_kafka import Producer
 
 from unmask.schemas.codec import encode
 from unmask.schemas.kafka import producer_config
+from unmask.schemas.signing import Signer, sign_verdict
+from unmask.schemas.tokens import opaque_id
 from unmask.schemas.topics import Topics
 from unmask.streams.tables.errors import OutputLost
 from unmask.streams.tables.flow import Output, Source, topic_names
@@ -23,9 +25,14 @@ _logger = logging.getLogger(__name__)
 
 
 class Publisher:
-    """Sends records to explicit partitions, acknowledged by all replicas."""
+    """Sends records to explicit partitions, acknowledged by all replicas; verdicts under the name of their `slot`.
 
-    def __init__(self, bootstrap: str, topics: Topics) -> None:
+    With a `signer` every verdict is signed.
+    """
+
+    def __init__(self, bootstrap: str, topics: Topics, slot: str | None = None, signer: Signer | None = None) -> None:
+        self._slot = slot if slot is None else opaque_id(slot)
+        self._signer = signer
         self.writer = secrets.token_hex(8).encode()
         self.published: Counter[Source] = Counter()
         self._names = topic_names(topics)
@@ -34,7 +41,7 @@ class Publisher:
 
     def send(self, output: Output, partition: int) -> None:
         """Queues a record. Raises OutputLost where an earlier one was not acknowledged."""
-        value = encode(output.record_name, output.record)
+        value = self._value(output)
         deadline = time.monotonic() + _PATIENCE_S
         while True:
             try:
@@ -54,6 +61,16 @@ class Publisher:
             self.published[output.topic] += 1
             break
         self.poll()
+
+    def _value(self, output: Output) -> bytes | None:
+        record = output.record
+        if record is None:
+            return None
+        if output.topic is Source.VERDICTS:
+            record = {**record, "writer": self._slot}
+            if self._signer is not None:
+                record = sign_verdict(record, self._names[Source.VERDICTS], self._signer)
+        return encode(output.record_name, record)
 
     def poll(self, timeout: float = 0.0) -> None:
         """Takes acknowledgements in. Raises OutputLost."""

@@ -19,21 +19,22 @@ class Claim:
     outcome: SessionOutcome
     ended_at: int
     operations: int
-    """The newest word on it."""
+    """The newest word of each emitter, over all of them: each counts what it did itself."""
     degraded_operations: int
     """The highest word on it: a clean teardown never takes a degraded one back."""
-    all_operations: int
     all_degraded: int
+    """The newest word of each emitter, over all of them."""
     families: dict[str, int] | None
     """Events per family that the hosts counted, over all emitters; None where none said anything."""
     disagree: bool
+    """Whether one emitter said two things of the session, or two emitters do not agree on its outcome."""
 
 
 def claim_of(view: SessionView) -> Claim | None:
     """The claim in a session's teardowns; None without any.
 
-    The newest by occurred_at counts. Where several emitters ended the session, contradiction is only what exceeds the
-    sum of the newest words of each.
+    A session that was resumed on another host is torn down there, and perhaps on the first one too: each tells of what
+    it did itself, and contradiction is only what exceeds the sum of the newest words of each.
     """
     if not view.teardowns:
         return None
@@ -43,12 +44,11 @@ def claim_of(view: SessionView) -> Claim | None:
     return Claim(
         outcome=next(outcome for outcome in _OUTCOMES if outcome in said),
         ended_at=newest["occurred_at"],
-        operations=newest["operations"],
+        operations=sum(teardown["operations"] for teardown in by_emitter.values()),
         degraded_operations=max(teardown["degraded_operations"] for teardown in view.teardowns),
-        all_operations=sum(teardown["operations"] for teardown in by_emitter.values()),
         all_degraded=sum(teardown["degraded_operations"] for teardown in by_emitter.values()),
         families=_families(list(by_emitter.values())),
-        disagree=len({(t["outcome"], t["operations"], t["degraded_operations"]) for t in view.teardowns}) > 1,
+        disagree=len(said) > 1 or len({_words(teardown) for teardown in view.teardowns}) > len(by_emitter),
     )
 
 
@@ -59,7 +59,7 @@ def contradictions(view: SessionView, claim: Claim | None) -> list[Contradiction
     seen = {Family.MASKED_ERROR: view.masked_errors, Family.KERNEL_FALLBACK: view.fallbacks}
     short = {
         Contradiction.DEGRADED_OPERATIONS: view.degraded_operations > claim.all_degraded,
-        Contradiction.OPERATIONS: max(view.degraded_operations, claim.degraded_operations) > claim.all_operations,
+        Contradiction.OPERATIONS: max(view.degraded_operations, claim.degraded_operations) > claim.operations,
         Contradiction.MASKED_ERRORS: _short(claim, Family.MASKED_ERROR, seen),
         Contradiction.KERNEL_FALLBACKS: _short(claim, Family.KERNEL_FALLBACK, seen),
         Contradiction.TEARDOWNS_DISAGREE: claim.disagree,
@@ -69,6 +69,10 @@ def contradictions(view: SessionView, claim: Claim | None) -> list[Contradiction
 
 def _short(claim: Claim, family: Family, seen: dict[Family, int]) -> bool:
     return claim.families is not None and claim.families.get(family.value, 0) < seen[family]
+
+
+def _words(teardown: dict[str, Any]) -> tuple[Any, ...]:
+    return (teardown["emitter_id"], teardown["outcome"], teardown["operations"], teardown["degraded_operations"])
 
 
 def _families(teardowns: list[dict[str, Any]]) -> dict[str, int] | None:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from unmask.schemas.codes import Directive
 
-__all__ = ["Obligation", "stricter"]
+__all__ = ["Obligation", "rank_of", "stricter"]
 
 _RANK = {
     Directive.NONE: 0,
@@ -22,6 +22,13 @@ class Obligation:
     directive: Directive
     inherited_from: tuple[str, ...] = ()
     """What that session had itself inherited."""
+    inherited_cut: int = 0
+    """How many more that were."""
+
+
+def rank_of(directive: Directive) -> int:
+    """How much a directive asks for; the higher, the more."""
+    return _RANK[directive]
 
 
 def stricter(first: Directive, second: Directive) -> Directive:

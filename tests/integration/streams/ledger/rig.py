@@ -268,16 +268,21 @@ class Rig:
             consumer_config("rig", bootstrap=self.bootstrap, isolation_level=isolation, enable_partition_eof=True)
         )
         try:
-            open_partitions = set(range(spec.partitions))
-            consumer.assign([TopicPartition(spec.name, partition, 0) for partition in open_partitions])
-            while open_partitions:
+            ends = {
+                p: consumer.get_watermark_offsets(TopicPartition(spec.name, p), 10)[1] for p in range(spec.partitions)
+            }
+            unread = {partition for partition, end in ends.items() if end}
+            consumer.assign([TopicPartition(spec.name, partition, 0) for partition in unread])
+            while unread:
                 for message in consumer.consume(5000, 0.2):
-                    partition = message.partition()
+                    partition, offset = message.partition(), message.offset()
                     assert partition is not None
-                    if message.error() is not None:
-                        open_partitions.discard(partition)
-                    else:
+                    assert offset is not None
+                    if message.error() is None:
                         yield partition, message.key() or b"", message.value()
+                    # Where somebody goes on writing, an end is never met, but passed.
+                    if message.error() is not None or offset >= ends[partition] - 1:
+                        unread.discard(partition)
         finally:
             consumer.close()
 

@@ -191,6 +191,22 @@ def test_a_verdict_that_is_missing_or_of_a_session_that_never_was_is_a_differenc
     assert (invented.key, invented.recounted) == ("s-9", "no record")
 
 
+def test_a_verdict_that_was_withdrawn_is_not_missing() -> None:
+    topic = PublishedTopic("verdict", FRAMING, lambda _key, _at: True)
+    topic.take(Row(partition_for("s-1", TABLES), 0, b"s-1", None, 0))
+    withdrawn = Admissions(FRAMING)
+    admission = {
+        "admission_id": "a-1", "session_id": "s-1", "step": "WITHDRAWN", "answer": "WITHDRAWN", "mutating": False,
+        "occurred_at": at(50), "verdict_digest": None, "directive": None, "successor_session_id": None, "by": "ana",
+        "reason_code": "wrong", "signature": None,
+    }  # fmt: skip
+    withdrawn.take(Row(0, 0, b"s-1", encode("admission", admission), 0))
+    for seen, told in ((topic, Admissions(FRAMING)), (PublishedTopic("verdict", FRAMING, topic.wanted), withdrawn)):
+        examined = Examined()
+        compare_verdicts(examined, recount_of(log()), AsOf({0: at(300)}, {0: 0}), seen, told, TABLES, ALWAYS)
+        assert (examined.mismatches, examined.not_checked) == ([], {("verdicts", "withdrawn"): 1})
+
+
 def test_a_verdict_under_the_key_of_another_session_is_told_so() -> None:
     told = [d.published for d in differences(verdicts(honest(), key="s-2"))]
     assert "under the key of another session" in told
@@ -224,7 +240,7 @@ def test_a_predecessors_open_directive_is_inherited_until_it_is_done() -> None:
     admission = {
         "admission_id": "a-1", "session_id": "s-0", "step": "RECONCILED", "answer": "RECONCILE_FIRST",
         "mutating": True, "occurred_at": at(50), "verdict_digest": left["digest"], "directive": None,
-        "successor_session_id": None, "by": None, "reason_code": None,
+        "successor_session_id": None, "by": None, "reason_code": None, "signature": None,
     }  # fmt: skip
     done.take(Row(0, 0, b"s-0", encode("admission", admission), 0))
     assert found(done) == ["directive", "verdict"]
