@@ -3,6 +3,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 ARGS ?=
+SECONDS ?= 600
+SEED ?=
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test unit chaos bench lint format types wheel clean
@@ -27,8 +29,8 @@ test: setup ## Run all tests; those that need Kafka start one
 unit: setup ## Run the tests that need no broker, in parallel
 	$(BIN)/python -m pytest -n 2 -m "not integration and not chaos and not docker" $(ARGS)
 
-chaos: setup ## Run the tests that kill, pause and cut off processes
-	$(BIN)/python -m pytest -m chaos $(ARGS)
+chaos: setup ## Kill, pause and cut off everything under load, then compare every number (SECONDS=600 SEED=...)
+	$(BIN)/python -m tests.chaos.soak --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 bench: setup ## Measure; every number in the documents comes from here
 	$(BIN)/python -m benchmarks $(ARGS)

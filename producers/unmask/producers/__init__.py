@@ -9,13 +9,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from unmask.producers.classify import classify_upstream
     from unmask.producers.classify_reason import classify_refusal
+    from unmask.producers.decorators import tracked
+    from unmask.producers.delivered import TeardownDelivery
     from unmask.producers.emitter import Emitter
     from unmask.producers.errors import NotAttempted
-    from unmask.producers.operation import Substitute
+    from unmask.producers.log_watch import TraceHandler
+    from unmask.producers.operation import Operation
+    from unmask.producers.place import current_session
     from unmask.producers.port import FallbackTelemetrySink, NullSink, get_sink, set_sink, wiring_problem
     from unmask.producers.report import Counts, DeliveryReport, FamilyCount, Health
     from unmask.producers.session import Session
     from unmask.producers.settings import EmitterSettings
+    from unmask.producers.ways import Substitute
 
 __all__ = [
     "Counts",
@@ -27,12 +32,17 @@ __all__ = [
     "Health",
     "NotAttempted",
     "NullSink",
+    "Operation",
     "Session",
     "Substitute",
+    "TeardownDelivery",
+    "TraceHandler",
     "classify_refusal",
     "classify_upstream",
+    "current_session",
     "get_sink",
     "set_sink",
+    "tracked",
     "wiring_problem",
 ]
 
@@ -47,11 +57,16 @@ _HOMES = {
     "NotAttempted": "errors",
     "NullSink": "port",
     "Session": "session",
-    "Substitute": "operation",
+    "Operation": "operation",
+    "Substitute": "ways",
+    "TeardownDelivery": "delivered",
+    "TraceHandler": "log_watch",
     "classify_refusal": "classify_reason",
     "classify_upstream": "classify",
+    "current_session": "place",
     "get_sink": "port",
     "set_sink": "port",
+    "tracked": "decorators",
     "wiring_problem": "port",
 }
 

@@ -21,6 +21,7 @@ class SessionClaims:
         self.primary_paths = primary_paths
         """(upstream, substitute) pairs whose use is the documented primary path, not a fallback."""
         self.failed = False
+        self.ended = False
         self.trace: Trace | None = None
         """Errors that were swallowed in this session; None where nobody listens."""
         self.bystanders: frozenset[str] = frozenset()
@@ -51,7 +52,8 @@ class SessionClaims:
 
     def first_attempt(self, operation_id: str, capability: str) -> bool:
         """Whether `capability` is entered for the first time in this operation: a retry is no second attempt."""
-        if not self._known_attempts.first((operation_id, capability)):
+        # What is no text is no label either; it is counted as it comes.
+        if type(capability) is str and not self._known_attempts.first((operation_id, capability)):
             return False
         self._attempts.add()
         return True
@@ -99,6 +101,7 @@ class SessionClaims:
 
     def teardown(self) -> dict[str, Any]:
         """The wire's teardown, without its instant. Nothing is traced any more."""
+        self.ended = True
         trace, self.trace = self.trace, None
         if trace is not None:
             trace.clear()

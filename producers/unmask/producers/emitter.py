@@ -16,7 +16,9 @@ from unmask.producers.classify_reason import classify_refusal
 from unmask.producers.custody import Clock
 from unmask.producers.framer import Framer
 from unmask.producers.life import EmitterLife
+from unmask.producers.marks import cause_of
 from unmask.producers.outbox import adopter_for, stores_for
+from unmask.producers.payloads import KnownPayloads
 from unmask.producers.published import identifier, optional_identifier
 from unmask.producers.report import Counts, DeliveryReport, Health
 from unmask.producers.seen import Seen
@@ -25,7 +27,7 @@ from unmask.producers.settings import EmitterSettings
 from unmask.producers.store import Stores
 from unmask.producers.transport import KafkaTransport
 from unmask.producers.worker import Worker
-from unmask.schemas.codes import Equivalence
+from unmask.schemas.codes import Equivalence, Family
 
 __all__ = ["Emitter"]
 
@@ -65,6 +67,7 @@ class Emitter:
         self._worker = Worker(life, self._bell, self._connect, adopter)
         self._lane_attempt, self._lane_fallback, self._lane_masked, self._lane_teardown = life.buffer.lanes
         self._seen = Seen()
+        self._payloads = KnownPayloads()
         self._sessions: dict[str, SessionClaims] = {}
         self._operations = count(1)
         self._deadline: float | None = None
@@ -172,7 +175,8 @@ class Emitter:
         """`upstream` failed and a substitute answered, which `receipt` names.
 
         Where `answered_by` is `upstream` itself the call was a retry, and where the pair is a documented primary path
-        of the session it was meant so; both record nothing.
+        of the session it was meant so; both record nothing. Without an error (None) it is, inside of the session, what
+        is being handled or was swallowed there, as far as that is certain.
         """
         lane = self._lane_masked
         try:
@@ -185,7 +189,10 @@ class Emitter:
                 if answered_by is not None and (upstream, answered_by) in claims.primary_paths:
                     return
                 claims.masked(operation)
-            signature = classify_upstream(error_or_signature)
+            if error_or_signature is None and claims is not None:
+                signature = cause_of(claims, upstream, operation)
+            else:
+                signature = classify_upstream(error_or_signature)
             proof = _EQUIVALENCES.get(equivalence, Equivalence.UNPROVEN)
             event = (now, session, operation, upstream, signature, receipt, proof, primary_shape, fallback_shape)
         except Exception:
@@ -195,19 +202,29 @@ class Emitter:
         self._bell.ring()
 
     def session(
-        self, session_id: str, predecessor: str | None = None, *, primary_paths: Iterable[tuple[str, str]] = ()
+        self,
+        session_id: str,
+        predecessor: str | None = None,
+        *,
+        primary_paths: Iterable[tuple[str, str]] = (),
+        trace: bool = True,
+        bystanders: Iterable[str] = (),
     ) -> Session:
         """A session of work, as a context: opened on entry, torn down with its outcome on exit.
 
         `predecessor` is the session whose work it continues. `primary_paths` are (upstream, substitute) pairs whose
-        use is documented as the primary path, for example a cache that is asked first.
+        use is documented as the primary path, for example a cache that is asked first. With `trace` the log calls in
+        it are listened to for errors that were swallowed; those of `bystanders`, loggers and packages by their dotted
+        names, are never an upstream's.
         """
+        paths: frozenset[tuple[str, str]] = frozenset()
+        others: frozenset[str] = frozenset()
         try:
             paths = frozenset((upstream, substitute) for upstream, substitute in primary_paths)
+            others = frozenset(str(name) for name in bystanders)
         except Exception:
             self._life.internal_errors.add()
-            paths = frozenset()
-        return Session(self, session_id, predecessor, paths)
+        return Session(self, session_id, predecessor, paths, trace=trace, bystanders=others)
 
     # -- sessions; called by Session
 
@@ -233,6 +250,24 @@ class Emitter:
             return
         self._record(self._lane_teardown, (self._clock(), claims.teardown()))
         self._bell.ring()
+
+    @property
+    def payloads(self) -> KnownPayloads:
+        """What primaries last delivered, in this life."""
+        return self._payloads
+
+    def teardowns_lost(self) -> int | None:
+        """Teardowns that were dropped so far; None where that cannot be told without waiting."""
+        lock = self._life.lock
+        if not lock.acquire(blocking=False):
+            return None
+        try:
+            return self._life.counts()[Family.SESSION_TEARDOWN].lost
+        except Exception:
+            self.note_fault()
+            return None
+        finally:
+            lock.release()
 
     def new_operation_id(self) -> str:
         """An id that no other operation of any emitter has."""

@@ -4,172 +4,281 @@ What failed on the way (A's fault) and who answered instead (B's answer) are kep
 answer hid a failure is anything recorded. An error that reaches the caller is not hidden, so it is not recorded.
 """
 
-from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable
+from dataclasses import replace
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any, TypeVar
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, Unpack
 
 from unmask.producers.claims import SessionClaims
-from unmask.producers.classify import classify_upstream
-from unmask.producers.classify_reason import reason_of_signature
+from unmask.producers.errors import NotAttempted
+from unmask.producers.marks import NOT_GIVEN, Answered, Marks, Trying
+from unmask.producers.masking import Concluding
+from unmask.producers.options import Asked, CallOptions, MarkOptions
+from unmask.producers.place import Hop, Place
+from unmask.producers.recorder import Recorder
+from unmask.producers.route import Route
+from unmask.producers.streaming import astream_of, stream_of
+from unmask.producers.ways import Substitute, ways_of
 from unmask.schemas.codes import Equivalence
 
 if TYPE_CHECKING:
-    from unmask.producers.emitter import Emitter
+    from unmask.producers.session import Session
 
 __all__ = ["Operation", "Substitute"]
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Substitute:
-    """What may answer instead of the primary path."""
-
-    target: str
-    """Which upstream, model, cache or route it is. The primary's own name makes it a retry."""
-    call: Callable[[], Any]
-    receipt: object = None
-    """What identifies its answer, or a function from the answer to that; the target's name where not given."""
-    equivalence: Equivalence = Equivalence.UNPROVEN
-
-
-@dataclass(frozen=True, slots=True)
-class _Hop:
-    target: str
-    signature: str
-
-
 class Operation:
-    """One unit of work as its caller sees it: retries and hops in it count as one."""
+    """One unit of work as its caller sees it: retries and hops in it count as one.
 
-    def __init__(self, emitter: "Emitter", claims: SessionClaims, operation_id: str) -> None:
+    An operation is of one capability. A call in it that enters another one is an operation of its own, so that the
+    fallbacks of each capability stand against that capability's attempts.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        claims: SessionClaims,
+        operation_id: str,
+        session: "Session | None" = None,
+        *,
+        capability: str | None = None,
+        entry_point: str = "-",
+        run_id: str | None = None,
+    ) -> None:
         self.operation_id = operation_id
-        self._emitter = emitter
+        self._recorder = recorder
         self._claims = claims
-        claims.operation(operation_id)
+        self._session = session
+        self._asked = Asked("-", capability=capability, entry_point=entry_point, run_id=run_id)
+        self._concluding = Concluding(recorder, claims, operation_id)
+        self._marks = Marks(self._concluding)
+        self._entered: list[Place] = []
 
-    def __enter__(self) -> "Operation":
+    @property
+    def capability(self) -> str | None:
+        """What it is of; None until a call in it enters one."""
+        return self._asked.capability
+
+    def begin(self) -> Self:
+        """It counts from now on, and with its capability as an attempt. Doing so again changes nothing."""
+        self._quietly(self._count)
         return self
 
-    def __exit__(self, *_: object) -> None:
-        return None
+    def __enter__(self) -> Self:
+        place = Place(self._claims, self._session, self)
+        self._entered.append(place)
+        place.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self._entered.pop().__exit__()
+        if not self._entered:
+            self._quietly(self._marks.leave, self._asked, hidden=kind is None)
+
+    async def __aenter__(self) -> Self:
+        return self.__enter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.__exit__(kind, error, traceback)
+
+    # -- calls
 
     def call(
         self,
         upstream: str,
-        primary: Callable[[], T],
+        primary: Callable[[], T] | None,
         *substitutes: Substitute | Callable[[], T],
-        receipt: object = None,
-        capability: str | None = None,
-        entry_point: str = "-",
-        run_id: str | None = None,
+        **options: Unpack[CallOptions],
     ) -> T:
         """The first answer of `primary` and its substitutes, in order. The last error where none answers.
 
-        With `capability` a route attempt is recorded, and a fallback where a substitute answered.
+        `primary` is None where it may not be called, for example while a breaker is open. Raises NotAttempted where
+        there is then nothing to call at all.
         """
-        self._attempt(capability, entry_point, run_id)
-        hops: list[_Hop] = []
-        last: Exception | None = None
-        for way in _ways(upstream, primary, substitutes, receipt):
+        asked = Asked(upstream, **options)
+        ways = ways_of(upstream, primary, substitutes, asked.receipt)
+        operation, route = self._begin(asked, tried=primary is not None)
+        for number, way in enumerate(ways, 1):
+            place = operation._place_of(way)
             try:
-                answer: T = way.call()
+                with place:
+                    answer: T = way.call()
             except Exception as error:
-                hops.append(_Hop(way.target, classify_upstream(error)))
-                last = error
-            else:
-                self._answered(hops, way, answer, capability, entry_point, run_id)
-                return answer
-        assert last is not None
-        raise last
+                route.failed(place, way, error)
+                if number < len(ways):
+                    continue
+                raise
+            if number < len(ways) and asked.accept is not None and not asked.accept(answer):
+                route.refused(place, way)
+                continue
+            route.answered(way, answer)
+            return answer
+        raise NotAttempted("the primary was not attempted, and nothing stands in for it")
 
     async def acall(
         self,
         upstream: str,
-        primary: Callable[[], Awaitable[T] | T],
+        primary: Callable[[], Awaitable[T] | T] | None,
         *substitutes: Substitute | Callable[[], Awaitable[T] | T],
-        receipt: object = None,
-        capability: str | None = None,
-        entry_point: str = "-",
-        run_id: str | None = None,
+        **options: Unpack[CallOptions],
     ) -> T:
         """call() for functions whose answers are awaited; plain ones may stand among them."""
-        self._attempt(capability, entry_point, run_id)
-        hops: list[_Hop] = []
-        last: Exception | None = None
-        for way in _ways(upstream, primary, substitutes, receipt):
+        asked = Asked(upstream, **options)
+        ways = ways_of(upstream, primary, substitutes, asked.receipt)
+        operation, route = self._begin(asked, tried=primary is not None)
+        for number, way in enumerate(ways, 1):
+            place = operation._place_of(way)
             try:
-                answer = way.call()
-                if isawaitable(answer):
-                    answer = await answer
+                with place:
+                    answer = way.call()
+                    if isawaitable(answer):
+                        answer = await answer
             except Exception as error:
-                hops.append(_Hop(way.target, classify_upstream(error)))
-                last = error
-            else:
-                self._answered(hops, way, answer, capability, entry_point, run_id)
-                return answer  # type: ignore[no-any-return]
-        assert last is not None
-        raise last
+                route.failed(place, way, error)
+                if number < len(ways):
+                    continue
+                raise
+            if number < len(ways) and asked.accept is not None and not asked.accept(answer):
+                route.refused(place, way)
+                continue
+            route.answered(way, answer)
+            return answer  # type: ignore[no-any-return]
+        raise NotAttempted("the primary was not attempted, and nothing stands in for it")
 
-    def _attempt(self, capability: str | None, entry_point: str, run_id: str | None) -> None:
-        if capability is not None:
-            self._claims.attempt()
-            self._emitter.record_route_attempt(capability, entry_point, run_id)
+    def stream(
+        self,
+        upstream: str,
+        primary: Callable[[], Iterable[T]] | None,
+        *substitutes: Substitute | Callable[[], Iterable[T]],
+        **options: Unpack[CallOptions],
+    ) -> Generator[T, Any, Any]:
+        """The items of `primary`; where it breaks off, also after it began, those of the next substitute.
 
-    def _answered(
-        self, hops: list[_Hop], way: Substitute, answer: Any, capability: str | None, entry_point: str,
-        run_id: str | None,
-    ) -> None:  # fmt: skip
-        if not hops:
-            return
+        The operation goes through a fallback where a substitute delivered, and the session's objective is missed where
+        the stream began and no substitute could bring it to its end. Nothing is called before the first item is asked
+        for; `accept` is not asked.
+        """
+        asked = Asked(upstream, **options)
+        ways = ways_of(upstream, primary, substitutes, asked.receipt)
+        return stream_of(lambda: self._begin_stream(asked, tried=primary is not None), ways)
+
+    def astream(
+        self,
+        upstream: str,
+        primary: Callable[[], Any] | None,
+        *substitutes: Substitute | Callable[[], Any],
+        **options: Unpack[CallOptions],
+    ) -> AsyncGenerator[Any, Any]:
+        """stream() for asynchronous iterables, and for coroutines that give one; plain ones may stand among them."""
+        asked = Asked(upstream, **options)
+        ways = ways_of(upstream, primary, substitutes, asked.receipt)
+        return astream_of(lambda: self._begin_stream(asked, tried=primary is not None), ways)
+
+    # -- manual marks: for code that falls back by itself, and says what it did. They never raise an Exception.
+
+    def trying(self, upstream: str) -> Trying:
+        """A context in which `upstream` is tried: what it raises is its failure, if it raises nothing it answered.
+
+        Failures that were marked and that the caller of the operation does not see when it ends were hidden by
+        whoever answered: answered() says who, else it is the last one that was tried and raised nothing.
+        """
+        self._quietly(self._claims.meet, upstream)
+        return Trying(self._claims, self._session, self, Hop(upstream))
+
+    def failed(self, upstream: str, error: object = None) -> None:
+        """`upstream` failed. Where `error` is not stated: what is being handled, or else what was swallowed."""
+        self._quietly(self._marks.failed, upstream, error)
+
+    def not_attempted(self, upstream: str) -> None:
+        """`upstream` was not even asked, for example because a breaker is open."""
+        self._quietly(self._marks.failed, upstream, "NOT_ATTEMPTED")
+
+    def went_well(self, target: str) -> None:
+        """`target` raised nothing. Where nobody else is said to have answered, it was this one."""
+        self._quietly(self._marks.went_well, target)
+
+    def answered(
+        self,
+        by: str,
+        *,
+        answer: object = NOT_GIVEN,
+        equivalence: Equivalence = Equivalence.UNPROVEN,
+        **options: Unpack[MarkOptions],
+    ) -> None:
+        """`by` answered, after the failures that were marked before. The upstream that failed first makes it a retry.
+
+        With `answer` (and `request`) its payload is compared with what the primary last delivered, or remembered as
+        that where nothing had failed.
+        """
+        asked = replace(self._asked, **options)
+        self._quietly(self._marks.answered, asked, Answered(by, asked.receipt, equivalence), answer)
+
+    def fell_back(
+        self,
+        upstream: str,
+        by: str,
+        error: object = None,
+        *,
+        answer: object = NOT_GIVEN,
+        equivalence: Equivalence = Equivalence.UNPROVEN,
+        **options: Unpack[MarkOptions],
+    ) -> None:
+        """`upstream` failed and `by` answered: failed() and answered() in one."""
+        self.failed(upstream, error)
+        self.answered(by, answer=answer, equivalence=equivalence, **options)
+
+    # --
+
+    def _begin(self, asked: Asked, *, tried: bool) -> tuple["Operation", Route]:
         try:
-            self._record(hops, way, answer, capability, entry_point, run_id)
+            operation = self._of(asked)
         except Exception:
-            # The caller has an answer, and is to get it whatever is wrong with the labels beside it.
-            self._emitter.note_fault()
+            self._recorder.note_fault()
+            operation = self
+        operation.begin()
+        route = Route(operation._concluding, asked)
+        if not tried:
+            route.not_attempted()
+        return operation, route
 
-    def _record(
-        self, hops: list[_Hop], way: Substitute, answer: Any, capability: str | None, entry_point: str,
-        run_id: str | None,
-    ) -> None:  # fmt: skip
-        upstream = hops[0].target
-        # Answered by the primary itself, at the first try or a later one: nothing is hidden.
-        if way.target == upstream or (upstream, way.target) in self._claims.primary_paths:
-            return
-        session, operation = self._claims.session_id, self.operation_id
-        receipt = _receipt(way, answer)
-        failed = {hop.target: hop.signature for hop in reversed(hops)}
-        failed.pop(way.target, None)
-        for target in reversed(failed):
-            self._emitter.record_masked_error(
-                session, operation, target, failed[target], receipt, equivalence=way.equivalence, answered_by=way.target
+    def _count(self) -> None:
+        asked = self._asked
+        self._claims.operation(self.operation_id)
+        if asked.capability is not None and self._claims.first_attempt(self.operation_id, asked.capability):
+            self._recorder.record_route_attempt(asked.capability, asked.entry_point, asked.run_id)
+
+    def _begin_stream(self, asked: Asked, *, tried: bool) -> tuple[Route, Callable[[Substitute], Place]]:
+        operation, route = self._begin(asked, tried=tried)
+        return route, operation._place_of
+
+    def _of(self, asked: Asked) -> "Operation":
+        """The operation that a call belongs to: this one, or one of its own where this one is of another capability."""
+        if asked.capability in (None, self._asked.capability):
+            return self
+        if self._asked.capability is None:
+            self._asked = replace(
+                self._asked, capability=asked.capability, entry_point=asked.entry_point, run_id=asked.run_id
             )
-        if capability is not None and upstream in failed:
-            self._emitter.record_fallback(
-                capability, reason_of_signature(failed[upstream]), entry_point=entry_point, run_id=run_id,
-                session_id=session, operation_id=operation,
-            )  # fmt: skip
+            return self
+        return Operation(
+            self._recorder, self._claims, self._recorder.new_operation_id(), self._session,
+            capability=asked.capability, entry_point=asked.entry_point, run_id=asked.run_id,
+        )  # fmt: skip
 
+    def _place_of(self, way: Substitute) -> Place:
+        self._quietly(self._claims.meet, way.target)
+        return Place(self._claims, self._session, self, Hop(way.target))
 
-def _ways(
-    upstream: str, primary: Callable[[], Any], substitutes: tuple[Substitute | Callable[[], Any], ...], receipt: object
-) -> Iterator[Substitute]:
-    yield Substitute(upstream, primary)
-    for number, substitute in enumerate(substitutes, 1):
-        if isinstance(substitute, Substitute):
-            yield substitute
-        elif substitute is primary:
-            yield Substitute(upstream, primary)
-        else:
-            yield Substitute(f"substitute-{number}", substitute, receipt)
-
-
-def _receipt(way: Substitute, answer: Any) -> str:
-    receipt = way.receipt
-    try:
-        if callable(receipt):
-            receipt = receipt(answer)
-        return way.target if receipt is None else str(receipt)
-    except Exception:
-        return way.target
+    def _quietly(self, step: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            step(*args, **kwargs)
+        except Exception:
+            self._recorder.note_fault()

@@ -7,7 +7,8 @@ asyncio tasks inherit their place from whoever makes them; a thread has one when
 import sys
 import threading
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
@@ -48,14 +49,19 @@ class Place:
         self.handling = 0
         """id() of the exception that was being handled on entry: what happened before belongs to another story."""
 
-    def __enter__(self) -> "Place":
+    def __enter__(self) -> Self:
         self.outer = here()
         self.handling = id(error) if (error := sys.exception()) is not None else 0
         self.left = False
         _place.set(self)
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None = None,
+        error: BaseException | None = None,
+        traceback: TracebackType | None = None,
+    ) -> None:
         # No token: frameworks may leave a context elsewhere, or in another order, than they entered it.
         self.left = True
         _place.set(here())

@@ -53,7 +53,7 @@ def note_record(record: logging.LogRecord) -> None:
 
 
 def note_exception(place: Place, error: BaseException, *, logger: str | None = None) -> bool:
-    """Note an exception that did not reach its caller at `place`; whether it is one that an upstream may have caused."""
+    """Note an exception that was swallowed at `place`; whether it is one that an upstream may have caused."""
     signature = classify_swallowed(error, handling=place.handling)
     if signature is None:
         return False

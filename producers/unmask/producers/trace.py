@@ -94,7 +94,8 @@ class Trace:
         if named:
             found = max(named, key=_number).signature
         else:
-            found = self._alone(around, since if operation_id is not None else self._spent_outside, others)
+            known_since = since if operation_id is not None else max(since, self._spent_outside)
+            found = self._alone(around, known_since, others)
         for entry in (*tries, *around):
             entry.spent = True
         if operation_id is None:

@@ -20,6 +20,7 @@ __all__ = [
     "Trust",
     "admission_flaw",
     "admission_statement",
+    "follows",
     "sign_admission",
     "sign_verdict",
     "verdict_flaw",
@@ -29,6 +30,8 @@ __all__ = [
 ALGORITHM = "ed25519"
 CONTRACT = 1
 """The version of the verdict rules; of another one nobody here can tell what a verdict means."""
+
+_SEQUENCES = 1 << 62
 
 
 class KeyUse(StrEnum):
@@ -104,9 +107,17 @@ def verdict_flaw(
         return "its digest does not fit what it says"
     if verdict.get("session_id") != session_id:
         return "it is of another session than its key"
+    sequence = verdict.get("sequence")
+    if type(sequence) is not int or not 0 <= sequence < _SEQUENCES:
+        return "its sequence is no number that a writer gives"
     if trust is None:
         return None
     return trust.flaw(verdict_statement(verdict, topic), verdict.get("signature"), KeyUse.VERDICTS)
+
+
+def follows(sequence: int, earlier: int) -> bool:
+    """Whether a verdict may come after an earlier one of its session; 0 is what nobody numbered."""
+    return sequence > earlier or sequence == earlier == 0
 
 
 def admission_flaw(admission: Mapping[str, Any], *, session_id: str, topic: str, trust: Trust | None) -> str | None:

@@ -109,9 +109,7 @@ def generate_key(path: Path, uses: Iterable[KeyUse] = KeyUse) -> PrivateKey:
     private = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
-    public = key.public_key().public_bytes(
-        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-    )
+    public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     allowed = ", ".join(sorted(uses))
     _write_new(path, private, 0o600)
     _write_new(path.with_name(path.name + ".pub"), f"unmask-use: {allowed}\n".encode() + public, 0o644)
@@ -200,7 +198,9 @@ def _uses(file: Path, text: str) -> frozenset[KeyUse]:
         return frozenset(KeyUse(word.strip()) for line in said for word in line.split(","))
     except ValueError:
         known = ", ".join(KeyUse)
-        raise KeyFileUnusable(file, "its unmask-use line names a use that does not exist", f"uses are: {known}") from None
+        raise KeyFileUnusable(
+            file, "its unmask-use line names a use that does not exist", f"uses are: {known}"
+        ) from None
 
 
 def _verifies(key: "Ed25519PublicKey", value: object, statement: bytes) -> bool:
@@ -221,7 +221,9 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except OSError as error:
-        raise KeyFileUnusable(path, f"it cannot be read ({type(error).__name__})", "check the path and rights") from None
+        raise KeyFileUnusable(
+            path, f"it cannot be read ({type(error).__name__})", "check the path and rights"
+        ) from None
 
 
 def _write_new(path: Path, content: bytes, mode: int) -> None:

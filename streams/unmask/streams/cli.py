@@ -5,6 +5,7 @@ import logging
 import os
 import sys
 from dataclasses import replace
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -35,6 +36,12 @@ def stream(
     grace_seconds: Annotated[float | None, typer.Option(help="How long a window waits after its end.")] = None,
     threshold: Annotated[float | None, typer.Option(help="Degraded ratio above which a session is DEGRADED.")] = None,
     fallback_rate: Annotated[float | None, typer.Option(help="Fallbacks per attempt above which to alert.")] = None,
+    signing_key: Annotated[
+        Path | None, typer.Option(help="Private key, PEM, that signs verdicts (default: UNMASK_SIGNING_KEY).")
+    ] = None,
+    trusted_keys: Annotated[
+        Path | None, typer.Option(help="Public keys, file or folder, to believe (default: UNMASK_TRUSTED_KEYS).")
+    ] = None,
     capabilities: Annotated[
         str | None, typer.Option(help="Capabilities whose series exist from the start, e.g. search,summarize.")
     ] = None,
@@ -55,6 +62,8 @@ def stream(
             threshold=threshold,
             fallback_rate_threshold=fallback_rate,
             capabilities=None if capabilities is None else _names(capabilities),
+            signing_key=signing_key,
+            trusted_keys=trusted_keys,
         )
         asyncio.run(_run(settings, parts))
     except (ContractError, SettingsError) as error:

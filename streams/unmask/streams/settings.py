@@ -2,6 +2,7 @@
 
 import secrets
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from unmask.schemas.topics import DEFAULT_NAMESPACE
 from unmask.schemas.windowing import LIFETIME
@@ -75,6 +76,11 @@ class StreamSettings:
     """Capabilities whose metric series exist from the start; others appear when they are first seen."""
     replay_timeout_s: float = 120.0
     """How long the tables may take to read their inputs back before the worker gives up."""
+
+    signing_key: Path | None = None
+    """File of the private key that signs verdicts; None publishes them unsigned."""
+    trusted_keys: Path | None = None
+    """Public keys, a file or a folder, of whose records alone are believed; None with a signing key: that key's."""
 
     host: str = "127.0.0.1"
     """Address that the health and metrics endpoints listen on."""

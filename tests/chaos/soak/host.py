@@ -11,12 +11,12 @@ import sys
 import threading
 import time
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 from tests.chaos.soak.journal import Journal, Kind
 from tests.chaos.soak.processes import end_with_parent
 from tests.chaos.soak.words import CAPABILITIES, ENTRY_POINTS, FAILURES, UPSTREAM
+
 from unmask.producers import Emitter, EmitterSettings, Session
 from unmask.producers.transport import KafkaTransport
 
@@ -29,7 +29,7 @@ _OPERATIONS = (4, 30)
 _DEGRADED_SHARE = 0.12
 _CLEAN_SHARE = 0.35  # of the sessions: nothing goes wrong in them
 _FAILURE_SHARE = 0.1
-_CLOSE_S = 60.0
+_CLOSE_S = _ADOPTION_S = 60.0
 
 
 class Clock:
@@ -85,7 +85,9 @@ class Reach(Emitter):
 class Host:
     """One life."""
 
-    def __init__(self, journal: Journal, emitter: Emitter, clock: Clock, rate: float, name: str, seed: int) -> None:
+    def __init__(
+        self, journal: Journal, emitter: Emitter, clock: Clock, rate: float, name: str, seed: int, told: threading.Event
+    ) -> None:
         self._journal = journal
         self._emitter = emitter
         self._clock = clock
@@ -96,11 +98,12 @@ class Host:
         self._number = 0
         self._left = self._operation = 0
         self._degraded = 0.0
-        self.stopping = False
+        self._told = told
 
-    def stop(self, _number: int, _frame: FrameType | None) -> None:
-        """End after the session that is open."""
-        self.stopping = True
+    @property
+    def stopping(self) -> bool:
+        """Whether to end after the session that is open."""
+        return self._told.is_set()
 
     def run(self) -> None:
         """Record until stopped; what is due is caught up with after a pause."""
@@ -176,6 +179,16 @@ class Host:
         )
 
 
+def _await_adoption(settings: EmitterSettings, emitter: Emitter) -> None:
+    """Until the emitter has sent what its predecessors on this host left, or for long enough."""
+    deadline = time.monotonic() + _ADOPTION_S
+    above = settings.outbox
+    while above is not None and time.monotonic() < deadline:
+        if all(path.name == emitter.emitter_id for path in above.glob("*")):
+            return
+        time.sleep(0.1)
+
+
 def main() -> None:
     """Live once."""
     parser = argparse.ArgumentParser(prog="soak.host")
@@ -189,6 +202,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, required=True)
     given = parser.parse_args()
     end_with_parent()
+    told = threading.Event()
+    signal.signal(signal.SIGTERM, lambda _number, _frame: told.set())
     clock = Clock(given.skew)
     settings = EmitterSettings.from_environment(
         release_line=given.release_line, heartbeat_ms=2_000, urgent_spacing_ms=250, outbox_dir=given.outbox,
@@ -200,9 +215,8 @@ def main() -> None:
     journal.describe(
         host=given.name, emitter_id=emitter.emitter_id, release_line=given.release_line, skew_s=given.skew
     )  # fmt: skip
-    host = Host(journal, emitter, clock, given.rate, given.life, given.seed)
-    signal.signal(signal.SIGTERM, host.stop)
-    host.run()
+    Host(journal, emitter, clock, given.rate, given.life, given.seed, told).run()
+    _await_adoption(settings, emitter)
     report = emitter.close(_CLOSE_S)
     if not report.complete or emitter.health().internal_errors:
         sys.exit(f"not everything was delivered: {report} {emitter.health()}")

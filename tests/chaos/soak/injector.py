@@ -26,7 +26,7 @@ class Injector:
     """A thread that replays at a steady rate, and puts unreadable records in when told."""
 
     def __init__(self, bootstrap: str, topics: Topics, per_second: float, seed: int) -> None:
-        self._source = TopicSource(topics.events.name, bootstrap)
+        self._source = TopicSource(topics.events.name, bootstrap, compacted=False)
         self._topic = topics.events.name
         self._per_second = per_second
         self._random = random.Random(seed)

@@ -1,4 +1,4 @@
-"""The log as it is: every batch of every emitter with its place and time, read once at the end and counted by nobody else.
+"""The log as it is: every batch of every emitter with its place and time, read at the end, and counted by nobody else.
 
 An emitter's batches have cuts; a batch accounts for the stretch from the cut before to its own. The cut of an emitter
 whose clock is ahead by more than five minutes is the broker's time, as the contract says.
@@ -96,7 +96,7 @@ class Log:
 def read_log(bootstrap: str, topics: Topics) -> Log:
     """Reads it from its beginning to its end. Raises a TopicUnreadable."""
     log = Log()
-    with TopicReader(TopicSource(topics.events.name, bootstrap), timeout=30.0) as reader:
+    with TopicReader(TopicSource(topics.events.name, bootstrap, compacted=False), timeout=30.0) as reader:
         while not reader.caught_up:
             for row in reader.read(0.5):
                 _take(log, row.partition, row.offset, row.timestamp_ms * 1_000, row.key or b"", row.value)
@@ -118,7 +118,9 @@ def _take(log: Log, partition: int, offset: int, arrival: int, key: bytes, value
         return
     chain = log.chains.get(emitter_id)
     if chain is None:
-        started = min(body["emitter"]["started_at"], arrival if body["sent_at"] > arrival + AHEAD_US else body["sent_at"])
+        started = min(
+            body["emitter"]["started_at"], arrival if body["sent_at"] > arrival + AHEAD_US else body["sent_at"]
+        )
         line = body["emitter"]["scope"]["release_line"]
         chain = log.chains[emitter_id] = Chain(emitter_id, line, partition, arrival, started)
     if not chain.take(offset, arrival, body):

@@ -9,7 +9,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
 
 __all__ = ["Child", "end_with_parent", "start"]
 
@@ -18,11 +17,12 @@ _ROOT = Path(__file__).resolve().parents[3]
 
 def end_with_parent() -> None:
     """Called in a child: ends it when the soak is gone, however that ended."""
-    threading.Thread(target=_watch, args=(sys.stdin.buffer,), daemon=True).start()
+    threading.Thread(target=_watch, daemon=True).start()
 
 
-def _watch(pipe: BinaryIO) -> None:
-    pipe.read()
+def _watch() -> None:
+    # Not through sys.stdin: its lock would be in the way of an orderly end.
+    os.read(0, 1)
     os._exit(111)
 
 

@@ -29,7 +29,7 @@ class Claim(NamedTuple):
     """None for the window as a whole."""
     capability: str | None
     family: Family
-    count: int
+    events: int
     published: int
     """When the record was written, in microseconds."""
     seen: int
@@ -100,11 +100,14 @@ class Sampler:
 
     def _take(self, name: str, row: Row) -> None:
         key = row.key or b""
-        if row.value is None:
-            (self.windows if name == "windows" else self.verdicts).pop(key if name == "windows" else key.decode(), None)  # type: ignore[call-overload]
-            return
         if name == "verdicts":
-            self.verdicts[key.decode()] = decode("verdict", row.value)
+            if row.value is None:
+                self.verdicts.pop(key.decode(), None)
+            else:
+                self.verdicts[key.decode()] = decode("verdict", row.value)
+            return
+        if row.value is None:
+            self.windows.pop(key, None)
             return
         record = decode("window", row.value)
         self.windows[key] = record

@@ -9,6 +9,7 @@ import logging
 import sys
 
 from tests.chaos.soak.processes import end_with_parent
+
 from unmask.streams.settings import StreamSettings
 from unmask.streams.worker import Worker, find_topics
 

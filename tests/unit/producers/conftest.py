@@ -17,7 +17,7 @@ class KeptBatches:
     def __init__(self) -> None:
         self.stored: list[StoredBatch] = []
 
-    def store(self, emitter_id: str) -> MemoryStore:
+    def store(self, _owner: object) -> MemoryStore:
         kept = self
 
         class Keeping(MemoryStore):
@@ -25,7 +25,7 @@ class KeptBatches:
                 kept.stored.append(batch)
                 super().put(batch)
 
-        return Keeping(emitter_id)
+        return Keeping()
 
     @property
     def decoded(self) -> list[dict[str, Any]]:

@@ -26,8 +26,10 @@ class Bench:
         self.batches: list[dict[str, Any]] = []
         self.sizes: list[int] = []
 
-    def cut(self, events: list[Event], now: int, closing: bool = False) -> list[dict[str, Any]]:
-        made = self.batcher.cut(events, now, closing=closing)
+    def cut(
+        self, events: list[Event], now: int, closing: bool = False, room: int | None = None
+    ) -> list[dict[str, Any]]:
+        made = self.batcher.cut(events, now, closing=closing, room=room)
         decoded = [decode("event_batch", batch.data) for batch in made]
         self.batches += decoded
         self.sizes += [len(batch.data) for batch in made]
@@ -156,5 +158,41 @@ def test_a_batch_given_up_after_its_cut_is_told_by_the_next() -> None:
     bench.account.drop_cut({Family.ROUTE_ATTEMPT: 1}, DropCause.TOO_LARGE)
     (batch,) = bench.cut([attempt(START + 11)], START + 20)
     (account,) = batch["accounts"]
-    assert account["recorded"] - 1 == bench.account.cut_so_far(Family.ROUTE_ATTEMPT) == 2
+    assert account["recorded"] == bench.account.cut_so_far(Family.ROUTE_ATTEMPT) == 2
     assert account["dropped"] == [{"cause": "too_large", "count": 1}]
+
+
+def test_an_event_is_recorded_once_whether_it_was_dropped_before_its_cut_or_after_it() -> None:
+    bench = Bench()
+    bench.cut([attempt(START + 1)], START + 10)
+    bench.account.drop_uncut(Family.ROUTE_ATTEMPT, DropCause.OUTBOX_FULL, 2)
+    bench.account.drop_cut({Family.ROUTE_ATTEMPT: 1}, DropCause.OUTBOX_EXPIRED)
+    (batch,) = bench.cut([attempt(START + 11)], START + 20)
+    (account,) = batch["accounts"]
+    assert account["recorded"] == 1 + 2 + 1
+    assert {each["cause"]: each["count"] for each in account["dropped"]} == {"outbox_full": 2, "outbox_expired": 1}
+
+
+def test_what_exceeds_the_room_is_dropped_and_told_by_the_next_batch_that_fits() -> None:
+    bench = Bench(max_events=10)
+    whole = Bench(max_events=10)
+    whole.cut([attempt(START + n) for n in range(100)], START + 1_000)
+    made = bench.cut([attempt(START + n) for n in range(100)], START + 1_000, room=sum(whole.sizes[:3]))
+    assert len(made) == 3
+    assert bench.account.dropped(Family.ROUTE_ATTEMPT) == {DropCause.OUTBOX_FULL: 70}
+    assert bench.cut([attempt(START + 1_001)], START + 1_100, room=10) == []
+    (batch,) = bench.cut([], START + 1_200, room=None)
+    (account,) = batch["accounts"]
+    assert account["recorded"] == 101
+    assert account["dropped"] == [{"cause": "outbox_full", "count": 71}]
+    assert batch["sent_at"] == START + 1_200
+
+
+def test_a_closing_batch_is_made_without_room_for_it_and_without_events() -> None:
+    bench = Bench()
+    (batch,) = bench.cut([attempt(START + 1), fallback(START + 2)], START + 10, closing=True, room=0)
+    assert batch["closing"]
+    assert events_in(batch) == {}
+    assert {each["family"]: each["recorded"] for each in batch["accounts"]} == {
+        "route_attempt": 1, "kernel_fallback": 1
+    }  # fmt: skip

@@ -127,19 +127,23 @@ def test_a_buffer_has_a_lane_for_every_family() -> None:
 
 
 def _batch(seq: int) -> StoredBatch:
-    return StoredBatch("e", seq, b"", {Family.ROUTE_ATTEMPT: seq}, False)
+    return StoredBatch("e", seq, b"", {Family.ROUTE_ATTEMPT: seq}, False, seq)
 
 
 def test_a_store_hands_batches_out_once_oldest_first_until_they_come_back() -> None:
-    store = MemoryStore("e")
+    store = MemoryStore(limit=3)
     for seq in (1, 2, 3):
         store.put(_batch(seq))
     assert [store.next_to_send(), store.next_to_send()] == [_batch(1), _batch(2)]
     assert store.returned(1)
     assert [store.next_to_send(), store.next_to_send(), store.next_to_send()] == [_batch(1), _batch(3), None]
+    assert store.stalled()
     assert store.removed(2) == _batch(2)
+    assert not store.stalled()
     assert store.removed(2) is None
     assert not store.returned(2)
-    assert store.kept() == (1, 3)
+    assert store.oldest() == 1
     assert store.unacknowledged() == 2
     assert store.pending() == {Family.ROUTE_ATTEMPT: 4}
+    assert store.settle() == ({Family.ROUTE_ATTEMPT: 4}, DropCause.CLOSE_DEADLINE)
+    assert (store.oldest(), store.unacknowledged(), store.pending()) == (None, 0, {})

@@ -24,6 +24,7 @@ _IDENTITY: dict[AlertKind, tuple[str, ...]] = {
     AlertKind.TELEMETRY_ABSENT: ("condition", "source_partition"),
     AlertKind.SILENT_EMITTER: ("emitter_id",),
     AlertKind.FALLBACK_RATE: (*_SCOPE, "capability"),
+    AlertKind.UNVERIFIABLE_VERDICT: ("session_id",),
 }
 
 

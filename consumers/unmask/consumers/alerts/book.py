@@ -76,8 +76,7 @@ class Book:
         self._waiting = 0
         # Nothing is due before this; looking through all alerts for what is due costs more than asking often may.
         self._due = 0.0
-        self.let_go = 0
-        """Alerts that fire and are not repeated, since more fire than are kept."""
+        self._let_go = self._complained_of = 0
 
     def add(self, change: Change) -> None:
         """The state that Alertmanager is to be told next, instead of whatever waited of that alert before."""
@@ -102,7 +101,7 @@ class Book:
             self._renewed(alert, partition)
         for identity in self._too_many():
             self._drop(identity)
-            self.let_go += 1
+            self._let_go += 1
 
     @property
     def recalls_all(self) -> bool:
@@ -136,12 +135,13 @@ class Book:
         self._settle(parcel)
         for entry in self._unchanged():
             entry.due = now + self._resolve_after / _REPEATS_IN_TIME
+            entry.alone = False
             self._due = min(self._due, entry.due)
             identity = entry.alert.alert_id
             if entry.alert.state is AlertState.FIRING:
                 if identity in self._leaving:
                     self._drop(identity)
-                    self.let_go += 1
+                    self._let_go += 1
             elif entry.resolved_until is None:
                 entry.resolved_until = now + self._resolve_after
             elif now >= entry.resolved_until:
@@ -181,6 +181,17 @@ class Book:
     def full(self) -> bool:
         """Whether as many wait as may; the topic itself keeps what follows."""
         return self._waiting >= _MOST_WAITING
+
+    def complaint(self) -> str | None:
+        """How many alerts fire that are not repeated, whenever that doubled."""
+        if self._let_go < max(1, 2 * self._complained_of):
+            return None
+        self._complained_of = self._let_go
+        return (
+            f"More than {self._most_kept:,} alerts fire. The {self._let_go:,} that have not changed for longest are "
+            "no longer repeated, and end in Alertmanager when they are resolved, or with its next restart. Carry their "
+            "directives out, or raise the thresholds."
+        )
 
     def __len__(self) -> int:
         return len(self._entries)

@@ -67,15 +67,8 @@ def forward(settings: ForwardSettings, reporter: Reporter, done: Callable[[int],
             group=forwarding_group(settings),
             standing=settings.standing,
         )
-        waiting = 0
-
-        def ended() -> bool:
-            nonlocal waiting
-            waiting = forwarder.waiting
-            return done(forwarder.changes_told)
-
-        forwarder.run(ended)
-        return Outcome(forwarder.changes_told, forwarder.refused, waiting)
+        forwarder.run(lambda: done(forwarder.changes_told))
+        return Outcome(forwarder.changes_told, forwarder.refused, forwarder.left_behind)
 
 
 def forwarding_group(settings: ForwardSettings) -> str:
@@ -92,9 +85,7 @@ def _default_name(receiver: Receiver) -> str:
 def _outbox(settings: ForwardSettings) -> Outbox:
     if settings.receiver.kind is ReceiverKind.WEBHOOK:
         return Lanes(settings.namespace, wall_clock=_now, jitter=random.random)
-    return Book(
-        settings.namespace, wall_clock=_now, jitter=random.random, resolve_after=settings.resolve_after
-    )
+    return Book(settings.namespace, wall_clock=_now, jitter=random.random, resolve_after=settings.resolve_after)
 
 
 def _now() -> datetime:

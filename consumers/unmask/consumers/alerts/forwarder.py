@@ -10,15 +10,14 @@ from concurrent.futures import FIRST_COMPLETED, Future, wait
 from typing import Protocol
 
 from unmask.consumers.alerts.answer import Accepted, Answer, Failed
-from unmask.consumers.alerts.change import Change, Place, UnreadableAlert, read_alert
-from unmask.consumers.alerts.group import AlertGroup, Begin
-from unmask.consumers.alerts.history import FirstReading, first_readings, recall
+from unmask.consumers.alerts.begin import Begin, first_reading
+from unmask.consumers.alerts.courier import Courier
+from unmask.consumers.alerts.group import AlertGroup
+from unmask.consumers.alerts.history import rows_below
 from unmask.consumers.alerts.outbox import Content, Outbox, Parcel
-from unmask.consumers.alerts.progress import Progress
 from unmask.consumers.alerts.receiver import Receiver
-from unmask.consumers.alerts.refusals import ReceiverRefusesAll, Refusals, SetAside
-from unmask.consumers.alerts.told import Novelty, Told
-from unmask.consumers.topic_reader import Row
+from unmask.consumers.alerts.refusals import ReceiverRefusesAll, SetAside
+from unmask.consumers.alerts.told import REMEMBERED
 from unmask.consumers.topic_source import TopicSource
 from unmask.consumers.unreadable import TopicUnreadable
 
@@ -47,7 +46,7 @@ class Reporter(Protocol):
         """The receiver refused one for good."""
 
     def trouble(self, text: str) -> None:
-        """Something does not work, and is tried again."""
+        """Something does not work, and is tried again; or it works again."""
 
 
 class Forwarder:
@@ -62,41 +61,37 @@ class Forwarder:
         reporter: Reporter,
         *,
         group: str,
-        standing: bool = True,
-        clock: Callable[[], float] = time.monotonic,
+        standing: bool,
     ) -> None:
         self._source = source
         self._receiver = receiver
+        self._courier = Courier(receiver, outbox)
         self._outbox = outbox
         self._sender = sender
         self._reporter = reporter
         self._group = group
         self._standing = standing
-        self._clock = clock
-        self._told = Told()
-        self._progress = Progress()
-        self._refusals = Refusals(receiver)
-        self._first: dict[int, FirstReading] = {}
         self._under_way: dict[Future[Answer], Parcel] = {}
         self._fatal: ReceiverRefusesAll | None = None
         self._opened = False
+        self._read_on_at = -1
         self._failing = False
         self._say_again_at = 0.0
-        self.changes_told = 0
+        self.left_behind = 0
+        """Changes that had been read and not taken when partitions were last given up; whoever reads on has them."""
+
+    @property
+    def changes_told(self) -> int:
         """Changes that the receiver took."""
+        return self._courier.changes_told
 
     @property
     def refused(self) -> int:
         """Deliveries that the receiver refused for good."""
-        return self._refusals.count
-
-    @property
-    def waiting(self) -> int:
-        """Changes that were read and not taken yet."""
-        return self._outbox.waiting
+        return self._courier.refused
 
     def run(self, done: Callable[[], bool]) -> None:
-        """Forwards until `done`, which is asked often. Raises ReceiverRefusesAll, and a TopicUnreadable at the start."""
+        """Forwards until `done`, which is asked often. Raises ReceiverRefusesAll; at the start a TopicUnreadable."""
         while not done():
             try:
                 self._forward(done)
@@ -108,31 +103,34 @@ class Forwarder:
 
     def assigned(self, begins: Mapping[int, Begin]) -> None:
         """Recalls what the receiver knows of these partitions."""
-        self._first = first_readings(self._source, begins)
-        recall(self._source, begins, self._first, self._told, self._outbox)
+        first = {
+            partition: first_reading(begun.standing_below, rows_below(self._source, partition, begun.standing_below))
+            for partition, begun in begins.items()
+        }
+        self._courier.begin(begins, first)
         for partition, begun in begins.items():
-            self._progress.begin(partition, begun.position)
+            begin_at = 0 if self._outbox.recalls_all else max(0, begun.position - REMEMBERED)
+            for row in rows_below(self._source, partition, begun.position, begin_at=begin_at):
+                self._courier.recall(row)
 
     def revoked(self, partitions: Collection[int]) -> dict[int, int]:
         """Waits for what is under way, since another watcher may send what follows it."""
         while self._under_way:
             wait(self._under_way, return_when=FIRST_COMPLETED)
             self._collect()
-        positions = {p: at for p, at in self._progress.positions().items() if p in partitions}
+        positions = {p: at for p, at in self._courier.positions().items() if p in partitions}
         self.lost(partitions)
         return positions
 
     def lost(self, partitions: Collection[int]) -> None:
         """Drops what belongs to them."""
-        self._outbox.forget(partitions)
-        self._told.forget(partitions)
-        self._progress.forget(partitions)
+        if partitions:
+            self.left_behind = self._outbox.waiting
+            self._courier.drop(partitions)
 
     def _forward(self, done: Callable[[], bool]) -> None:
         """One membership of the group."""
-        group = AlertGroup(
-            self._source, self._group, self, standing=self._standing, complain=self._reporter.trouble
-        )
+        group = AlertGroup(self._source, self._group, self, standing=self._standing, complain=self._reporter.trouble)
         commit_at = 0.0
         try:
             while not done():
@@ -140,44 +138,35 @@ class Forwarder:
                 if self._fatal is not None:
                     raise self._fatal
                 self._send()
-                group.pause(self._outbox.full)
+                group.pause(self._hold_back())
                 for row in group.read(_BUSY_SECONDS if self._under_way else _IDLE_SECONDS):
-                    self._take(row)
+                    unreadable = self._courier.read(row)
+                    if unreadable is not None:
+                        self._reporter.trouble(
+                            f"Partition {row.partition}, offset {row.offset} is no alert ({unreadable.reason})."
+                        )
                 self._opened = self._opened or group.member
-                if self._clock() >= commit_at:
-                    commit_at = self._clock() + _COMMIT_SECONDS
-                    group.commit(self._progress.positions())
+                complaint = self._outbox.complaint()
+                if complaint is not None:
+                    self._reporter.trouble(complaint)
+                if time.monotonic() >= commit_at:
+                    commit_at = time.monotonic() + _COMMIT_SECONDS
+                    group.commit(self._courier.positions())
         finally:
             # Leaving revokes the partitions, which waits for what is under way and commits.
             group.close()
-            self.lost(list(self._progress.positions()))
+            self.lost(list(self._courier.positions()))
 
-    def _take(self, row: Row) -> None:
-        place = Place(row.partition, row.offset)
-        if not self._progress.has(row.partition):
-            return  # it went to another watcher after this was read
-        self._progress.read(place)
-        first = self._first.get(row.partition)
-        if row.value is None or (first is not None and first.is_past(row.offset)):
-            self._progress.done(place)
-            return
-        alert = read_alert(row.value, place)
-        if isinstance(alert, UnreadableAlert):
-            self._reporter.trouble(f"Partition {row.partition}, offset {row.offset} is no alert ({alert.reason}).")
-            self._progress.done(place)
-            return
-        novelty = self._told.judge(alert)
-        if novelty is not Novelty.STALE:
-            self._told.note(alert, row.partition)
-        if novelty is Novelty.NEWS:
-            self._outbox.add(Change(alert, place))
-            return
-        if novelty is Novelty.DETAIL:
-            self._outbox.update(alert, row.partition)
-        self._progress.done(place)
+    def _hold_back(self) -> bool:
+        # Begun when nothing more fits, and kept up until half of it is gone: each end of a pause fetches anew.
+        if self._outbox.full:
+            self._read_on_at = self._outbox.waiting // 2
+        elif self._outbox.waiting <= self._read_on_at:
+            self._read_on_at = -1
+        return self._read_on_at >= 0
 
     def _send(self) -> None:
-        while (parcel := self._outbox.take(self._clock())) is not None:
+        while (parcel := self._outbox.take(time.monotonic())) is not None:
             self._under_way[self._sender.post(self._outbox.pack(parcel))] = parcel
 
     def _collect(self) -> None:
@@ -185,21 +174,19 @@ class Forwarder:
             self._settle(self._under_way.pop(future), future.result())
 
     def _settle(self, parcel: Parcel, answer: Answer) -> None:
-        now = self._clock()
-        if isinstance(answer, Failed):
-            self._say_failed(answer, self._outbox.failed(parcel, now, answer.asked_for), now)
+        now = time.monotonic()
+        try:
+            settled = self._courier.settle(parcel, answer, now)
+        except ReceiverRefusesAll as fatal:
+            self._fatal = fatal  # raised where the group can be left in order
             return
-        if isinstance(answer, Accepted):
-            self._outbox.accepted(parcel, now)
-            self.changes_told += parcel.fresh
-            for place in (*parcel.places, *self._refusals.accepted()):
-                self._progress.done(place)
+        if isinstance(answer, Failed):
+            self._say_failed(answer, settled if isinstance(settled, float) else 0.0, now)
+            return
+        if isinstance(settled, SetAside):
+            self._reporter.set_aside(settled)
+        elif isinstance(answer, Accepted):
             self._reporter.told(parcel)
-        elif self._outbox.refused(parcel, now):
-            try:
-                self._reporter.set_aside(self._refusals.refused(parcel, answer))
-            except ReceiverRefusesAll as fatal:
-                self._fatal = fatal
         if self._failing:
             self._failing = False
             self._reporter.trouble(f"{self._receiver.shown} answers as it should again.")
@@ -210,6 +197,6 @@ class Forwarder:
         self._failing = True
         self._say_again_at = now + _SAY_AGAIN_SECONDS
         self._reporter.trouble(
-            f"{self._receiver.shown} did not take a delivery ({answer.why}); {self.waiting} change(s) wait here, more may "
-            f"on the topic. Trying again in {pause:.1f} s, and for as long as it takes."
+            f"{self._receiver.shown} did not take a delivery ({answer.why}). Changes that wait here: "
+            f"{self._outbox.waiting}; more may on the topic. Trying again in {pause:.1f} s, for as long as it takes."
         )

@@ -1,49 +1,24 @@
 """The alerts topic read by a consumer group: where it goes on after a restart, and who reads which partition.
 
-What the group commits is the offset from which on a receiver has yet to be told something. Until a partition's first
-reading is through, the commit carries in its metadata how far that reading goes, so that a watcher that is killed in
-the middle of it goes on with it.
+What the group commits is the offset from which on a receiver has yet to be told something.
 """
 
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
+from unmask.consumers.alerts.begin import Begin, begin, metadata_of
 from unmask.consumers.topic_reader import Row
 from unmask.consumers.topic_source import TopicSource
 from unmask.consumers.unreadable import explain
 from unmask.schemas.kafka import consumer_config
 
-__all__ = ["AlertGroup", "Begin", "GroupListener", "begin"]
+__all__ = ["AlertGroup", "GroupListener"]
 
 _OPEN_SECONDS = 15.0
 _BATCH = 100
-_STANDING = "standing-below-"
-
-
-@dataclass(frozen=True, slots=True)
-class Begin:
-    """Where reading of a partition begins."""
-
-    position: int
-    standing_below: int = 0
-    """Below this offset only alerts are told that fired at the end of it: those that stood at the first start."""
-
-
-def begin(committed: int | None, metadata: str | None, low: int, end: int, *, standing: bool) -> Begin:
-    """Where to begin: a partition has the offsets from `low` up to, and without, `end`.
-
-    Without a commit, or where the topic was made anew since, everything begins anew: with what stands, or at the end.
-    """
-    if committed is None or committed > end:
-        return Begin(low, end) if standing else Begin(end)
-    text = metadata or ""
-    number = text.removeprefix(_STANDING)
-    below = int(number) if text.startswith(_STANDING) and number.isdigit() else 0
-    return Begin(max(committed, low), below if committed < below <= end else 0)
 
 
 class GroupListener(Protocol):
@@ -148,8 +123,7 @@ class AlertGroup:
         return self._committed.get(partition, -1)
 
     def _offset(self, partition: int, position: int) -> TopicPartition:
-        below = self._begins[partition].standing_below
-        metadata = f"{_STANDING}{below}" if position < below else ""
+        metadata = metadata_of(self._begins[partition], position)
         return TopicPartition(self._source.topic, partition, position, metadata)
 
     def _on_assign(self, _: Consumer, assigned: list[TopicPartition]) -> None:

@@ -132,6 +132,10 @@ class Lanes:
         """Whether as many wait as may; the topic itself keeps what follows."""
         return self._waiting >= self._most_waiting
 
+    def complaint(self) -> str | None:
+        """There is none: what does not fit waits on the topic."""
+        return None
+
     def _over(self, parcel: Parcel, now: float) -> None:
         identity = self._under_way.pop(parcel.number)
         lane = self._lanes.get(identity)

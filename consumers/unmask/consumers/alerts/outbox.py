@@ -74,3 +74,6 @@ class Outbox(Protocol):
     @property
     def full(self) -> bool:
         """Whether no more should be read for now."""
+
+    def complaint(self) -> str | None:
+        """Something that a person should know, once."""

@@ -16,7 +16,7 @@ class Backoff:
 
     def delay(self, failures: int, jitter: float) -> float:
         """The delay after so many failures in a row (1 or more); `jitter` is a random number of [0, 1)."""
-        doubled = self.first * 2 ** min(failures - 1, _MOST_DOUBLINGS)
+        doubled = self.first * (1 << min(failures - 1, _MOST_DOUBLINGS))
         return min(self.longest, doubled) * (0.5 + jitter / 2)
 
 

@@ -57,11 +57,15 @@ class Told:
 
     def note(self, alert: Alert, partition: int) -> None:
         """The receiver has been told this, or will be; or it stood before what a receiver is told begins."""
-        self._words.pop(alert.alert_id, None)
+        known = self._words.pop(alert.alert_id, None)
+        firing, since = alert.state is AlertState.FIRING, to_micros(alert.since)
+        if known is not None and known.firing is firing:
+            # A beginning that was found to be earlier, and then is not any more, is no other time.
+            since = max(since, known.since)
         self._words[alert.alert_id] = _Word(
             partition,
-            alert.state is AlertState.FIRING,
-            to_micros(alert.since),
+            firing,
+            since,
             _directive(alert),
             alert.revision,
         )

@@ -1,4 +1,4 @@
-"""What a webhook receives: one JSON document for each change of an alert, of tokens, codes, instants and counts alone."""
+"""What a webhook receives: a JSON document for each change of an alert, of tokens, codes, instants and counts alone."""
 
 import hashlib
 import json
@@ -25,8 +25,10 @@ class WebhookBody(BaseModel):
     model_config = ConfigDict(frozen=True, allow_inf_nan=False, serialize_by_alias=True)
 
     # The JSON name is also that of a method which every model has.
-    schema_name: Literal["unmask.alert"] = Field("unmask.alert", alias="schema", description="Always `unmask.alert`.")
-    schema_version: Literal[1] = Field(1, description="1.")
+    schema_name: Literal["unmask.alert"] = Field(
+        default="unmask.alert", alias="schema", description="Always `unmask.alert`."
+    )
+    schema_version: Literal[1] = Field(default=1, description="1.")
     namespace: str = Field(description="Whose alert it is; alerts of two namespaces may have equal ids.")
     idempotency_key: str = Field(description="As in the header: equal for every delivery of one change, else never.")
     sent_at: Instant = Field(description="When this request was made; differs between deliveries of one change.")

@@ -101,9 +101,16 @@ def _contradicted(alert: Alert) -> str:
     return f"The host of session {alert.session_id} claimed less than the stream saw{_causes(alert)}."
 
 
+def _unverifiable(alert: Alert) -> str:
+    return (
+        f"A record on the verdict topic about session {alert.session_id} was altered, replayed, or not signed by a "
+        f"trusted key{_causes(alert)}."
+    )
+
+
 def _outage(alert: Alert) -> str:
     met, masked = _count(alert, "sessions"), _count(alert, "masked_errors")
-    return f"Upstream {alert.upstream} was unreachable for {met} sessions; {masked} of its errors were hidden from callers."
+    return f"Upstream {alert.upstream} was unreachable for {met} sessions; {masked} errors were hidden from callers."
 
 
 def _lost(alert: Alert) -> str:
@@ -129,8 +136,8 @@ def _silent(alert: Alert) -> str:
 
 
 def _rate(alert: Alert) -> str:
-    fallbacks, attempts = _count(alert, "fallbacks"), _count(alert, "attempts")
-    return f"{fallbacks} fallbacks on {attempts} attempts of capability {alert.capability}{_where(alert)} in {_window(alert)}."
+    counts = f"{_count(alert, 'fallbacks')} fallbacks on {_count(alert, 'attempts')} attempts"
+    return f"{counts} of capability {alert.capability}{_where(alert)} in {_window(alert)}."
 
 
 KINDS: dict[AlertKind, Kind] = {
@@ -141,7 +148,8 @@ KINDS: dict[AlertKind, Kind] = {
         Severity.CRITICAL,
         _contradicted,
         lambda alert: (
-            "Do not believe this host's own account; find out which of its calls bypass the emitter. " + _carry_out(alert)
+            "Do not believe this host's own account; find out which of its calls bypass the emitter. "
+            + _carry_out(alert)
         ),
     ),
     AlertKind.UPSTREAM_OUTAGE: Kind(
@@ -164,7 +172,9 @@ KINDS: dict[AlertKind, Kind] = {
         "UnmaskSilentEmitter",
         Severity.WARNING,
         _silent,
-        lambda _: "Find the host: it was killed, hangs, or does not reach Kafka. Its next start sends what its outbox kept.",
+        lambda _: (
+            "Find the host: it was killed, hangs, or does not reach Kafka. Its next start sends what its outbox kept."
+        ),
     ),
     AlertKind.FALLBACK_RATE: Kind(
         "UnmaskFallbackRate",
@@ -173,6 +183,15 @@ KINDS: dict[AlertKind, Kind] = {
         lambda alert: (
             f"See `unmask report windows` for the reason codes of {alert.capability}, and repair the kernel route: "
             "callers were served all the same and will not complain."
+        ),
+    ),
+    AlertKind.UNVERIFIABLE_VERDICT: Kind(
+        "UnmaskUnverifiableVerdict",
+        Severity.CRITICAL,
+        _unverifiable,
+        lambda alert: (
+            f"Let nothing continue session {alert.session_id} until its verdict stands again. Find out who can write to "
+            "the verdict topic, and take that right from everybody but the stream workers."
         ),
     ),
     AlertKind.UNKNOWN_ALERT: Kind(

@@ -4,6 +4,7 @@ import json
 from typing import Annotated
 
 import typer
+from confluent_kafka import KafkaException
 from rich.console import Console
 from rich.status import Status
 
@@ -81,6 +82,9 @@ def verify_command(
         raise typer.BadParameter(str(error), param_hint="--since / --until") from error
     except (ContractError, TopicUnreadable, LogNotStamped) as error:
         complain(f"unmask verify: {error}")
+        raise typer.Exit(Exit.NOT_CHECKED) from error
+    except KafkaException as error:
+        complain(f"unmask verify: the Kafka client failed ({error}); check the UNMASK_KAFKA_* variables")
         raise typer.Exit(Exit.NOT_CHECKED) from error
     if as_json:
         typer.echo(json.dumps(to_document(outcome), indent=2, allow_nan=False))

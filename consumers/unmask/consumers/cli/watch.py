@@ -1,14 +1,17 @@
-"""`unmask watch`: alerts as they fire and resolve, for people or as JSON lines."""
+"""`unmask watch`: alerts as they fire and resolve, for people, as JSON lines, or carried to a receiver."""
 
 import json
 import time
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.text import Text
 
-from unmask.consumers.alerts_feed import AlertsFeed, UnreadableAlert, alerts_source
+from unmask.consumers.alerts import ForwardSettings
+from unmask.consumers.alerts.change import UnreadableAlert
+from unmask.consumers.alerts_feed import AlertsFeed, alerts_source
+from unmask.consumers.cli._alert_line import alert_line
 from unmask.consumers.cli._connection import (
     DEFAULT,
     Bootstrap,
@@ -18,10 +21,9 @@ from unmask.consumers.cli._connection import (
     named_failures,
     topics_of,
 )
+from unmask.consumers.cli._forwarding import AUTHORIZATION, forward_alerts, receiver_of
 from unmask.consumers.unreadable import TopicUnreadable
-from unmask.schemas.codes import AlertState
-from unmask.schemas.instants import iso, to_micros
-from unmask.schemas.models import Alert
+from unmask.schemas.tokens import is_token
 
 __all__ = ["app"]
 
@@ -41,12 +43,59 @@ def watch(
     seconds: Annotated[
         float | None, typer.Option("--for", min=0.0, help="End after this many seconds.", show_default=False)
     ] = None,
+    webhook: Annotated[
+        str | None,
+        typer.Option(envvar="UNMASK_WATCH_WEBHOOK", help="POST each change as JSON to this URL.", show_default=False),
+    ] = None,
+    alertmanager: Annotated[
+        str | None,
+        typer.Option(
+            envvar="UNMASK_WATCH_ALERTMANAGER", help="Keep the Alertmanager at this URL told.", show_default=False
+        ),
+    ] = None,
+    authorization: Annotated[
+        str | None,
+        # By the environment alone: whoever lists processes reads their options.
+        typer.Option(envvar=AUTHORIZATION, hidden=True, show_default=False, show_envvar=False),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(help="Watchers of one name share the work and its progress (default: one per URL)."),
+    ] = None,
+    timeout: Annotated[float, typer.Option(min=0.1, max=300.0, help="Seconds that a request may take.")] = 10.0,
+    resolve_after: Annotated[
+        float, typer.Option(min=5.0, help="Seconds after which Alertmanager gives up an alert that is not repeated.")
+    ] = 300.0,
+    set_aside: Annotated[
+        Path | None,
+        typer.Option(help="Append what the receiver refuses for good to this file.", show_default=False),
+    ] = None,
     bootstrap: Bootstrap = None,
     namespace: Namespace = DEFAULT,
 ) -> None:
-    """Show alerts as they fire and resolve, until interrupted. All times are UTC."""
+    """Show alerts as they fire and resolve, until interrupted. All times are UTC.
+
+    With --webhook or --alertmanager they are carried there, and shown once the receiver has taken them. How far that
+    is stands on the broker: no alert is lost while the receiver is away or the watcher is not running. A receiver that
+    wants credentials gets the Authorization header that UNMASK_WATCH_AUTHORIZATION holds.
+    """
     topics_of(namespace)
+    receiver = receiver_of(webhook, alertmanager, authorization)
+    if name is not None and not is_token(name):
+        raise typer.BadParameter("letters, digits, '_', '-' and '.', at most 64 of them", param_hint="--name")
     with named_failures("watch"):
+        if receiver is not None:
+            settings = ForwardSettings(
+                receiver,
+                namespace=namespace,
+                bootstrap=address(bootstrap),
+                name=name,
+                standing=standing,
+                timeout=timeout,
+                resolve_after=resolve_after,
+            )
+            forward_alerts(settings, as_json=as_json, count=count, seconds=seconds, set_aside=set_aside)
+            return
         feed = AlertsFeed(alerts_source(address(bootstrap), namespace), standing=standing)
         try:
             _follow(feed, as_json=as_json, count=count, seconds=seconds)
@@ -84,33 +133,7 @@ def _follow(feed: AlertsFeed, *, as_json: bool, count: int | None, seconds: floa
             if as_json:
                 typer.echo(json.dumps(alert.model_dump(mode="json"), allow_nan=False))
             else:
-                console.print(_line(alert))
+                console.print(alert_line(alert))
             shown += 1
             if count is not None and shown >= count:
                 return
-
-
-def _line(alert: Alert) -> Text:
-    firing = alert.state is AlertState.FIRING
-    at = alert.since if firing or alert.until is None else alert.until
-    subject = {
-        "session": alert.session_id,
-        "upstream": alert.upstream,
-        "emitter": alert.emitter_id,
-        "release": None if alert.scope is None else alert.scope.release_line,
-        "capability": alert.capability,
-        "window": None if alert.window_start is None else iso(to_micros(alert.window_start)),
-    }
-    parts = [f"{name} {value}" for name, value in subject.items() if value is not None]
-    parts += [f"{name} {value:,}" for name, value in sorted(alert.facts.items())]
-    parts += [", ".join(alert.causes)] if alert.causes else []
-    parts += [f"do: {alert.directive}"] if alert.directive is not None else []
-    return Text.assemble(
-        (iso(to_micros(at)), "dim"),
-        "  ",
-        (f"{alert.state:<8}", "bold red" if firing else "green"),
-        "  ",
-        (f"{alert.kind}", "bold"),
-        "  ",
-        "; ".join(parts),
-    )

@@ -4,23 +4,28 @@ Rules are tried from the worst to the best; whatever none of them names falls th
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from unmask.consumers.gate.admission import Admission
-from unmask.consumers.gate.entry import Entry, NoRecord, Recorded, Tombstone, Undecodable, Unread
+from unmask.consumers.gate.discharge import Discharge
+from unmask.consumers.gate.entry import Displaced, Entry, NoRecord, Recorded, Tombstone, Undecodable, Unread
 from unmask.consumers.gate.verdict_facts import Implausible, VerdictFacts, inconsistency, read_facts
-from unmask.schemas.codes import AdmissionAnswer, Directive, Evidence, Finding, VerdictKind
+from unmask.schemas.codes import AdmissionAnswer, AdmissionStep, Directive, Evidence, Finding, VerdictKind
 from unmask.schemas.instants import iso
-from unmask.schemas.verdict_digest import verify_digest
+from unmask.schemas.signing import CONTRACT, Trust, verdict_flaw
 
-__all__ = ["KNOWN_CONTRACT", "decide"]
+__all__ = ["KNOWN_CONTRACT", "decide", "discharged"]
 
-KNOWN_CONTRACT = 1
+KNOWN_CONTRACT = CONTRACT
 """The version of the verdict rules that this gate knows; of another it cannot tell what a verdict means."""
 
 
-def decide(entry: Entry, *, mutating: bool = True) -> Admission:
-    """The answer to what the topic holds for a session. Anything but mutating=False counts as mutating."""
+def decide(entry: Entry, *, mutating: bool = True, topic: str = "", trust: Trust | None = None) -> Admission:
+    """The answer to what the topic holds for a session. Anything but mutating=False counts as mutating.
+
+    With `trust` only a verdict that a trusted key signed for `topic` says anything.
+    """
     mutates = mutating is not False
     session = entry.session_id
     if isinstance(entry, Unread):
@@ -37,7 +42,40 @@ def decide(entry: Entry, *, mutating: bool = True) -> Admission:
     if isinstance(entry, Undecodable):
         reason = f"The session's newest record is not a verdict that this gate can read ({entry.reason})."
         return _no(AdmissionAnswer.UNVERIFIABLE, session, mutates, f"{reason} {_UNTRUSTED}")
-    return _recorded(entry, mutates)
+    if isinstance(entry, Displaced):
+        return _displaced(entry, mutates)
+    return _recorded(entry, mutates, topic, trust)
+
+
+def discharged(admission: Admission, discharge: Discharge | None) -> Admission:
+    """The answer where the admissions hold that the verdict's directive was carried out, or set aside by an operator.
+
+    Only what was recorded of this very verdict counts. A probe that succeeded lifts what a probe can lift; an override
+    lifts what it was given for, a reader's for readers only.
+    """
+    if discharge is None or not _lifts(admission, discharge):
+        return admission
+    at = iso(discharge.occurred_at)
+    if discharge.step is AdmissionStep.RECONCILED:
+        how = f"its directive {admission.directive} was carried out at {at} (admission {discharge.admission_id})"
+    else:
+        how = f"{discharge.by} let successors pass at {at} ({discharge.reason_code})"
+    return replace(
+        admission, answer=AdmissionAnswer.ADMITTED, reason=f"Session {admission.session_id} may be continued: {how}."
+    )
+
+
+_RECONCILABLE = frozenset((AdmissionAnswer.RECONCILE_FIRST, AdmissionAnswer.ADMITTED_READ_ONLY))
+_OVERRIDABLE = _RECONCILABLE | {AdmissionAnswer.HALTED, AdmissionAnswer.UNPROVEN}
+
+
+def _lifts(admission: Admission, discharge: Discharge) -> bool:
+    if admission.verdict is None or admission.verdict.digest != discharge.digest:
+        return False
+    if discharge.step is AdmissionStep.RECONCILED:
+        return admission.answer in _RECONCILABLE
+    overrides = discharge.step is AdmissionStep.OVERRIDDEN and (discharge.mutating or not admission.mutating)
+    return overrides and admission.answer in _OVERRIDABLE
 
 
 _UNTRUSTED = "Nothing in it can be trusted: have a person look at the verdict topic's writer, then override by name."
@@ -47,8 +85,20 @@ def _no(answer: AdmissionAnswer, session: str, mutating: bool, reason: str) -> A
     return Admission(answer, session, reason, mutating)
 
 
-def _recorded(entry: Recorded, mutating: bool) -> Admission:
-    flaw = _binding(entry)
+def _displaced(entry: Displaced, mutating: bool) -> Admission:
+    reason = f"The session's newest record cannot be verified: {entry.flaw}. {_UNTRUSTED}"
+    earlier = None
+    if entry.earlier is not None:
+        try:
+            earlier = read_facts(entry.earlier)
+            reason += f" An earlier one, {earlier.kind}, can be, and stands for audit; it admits nobody."
+        except Implausible:
+            earlier = None
+    return Admission(AdmissionAnswer.UNVERIFIABLE, entry.session_id, reason, mutating, earlier=earlier)
+
+
+def _recorded(entry: Recorded, mutating: bool, topic: str, trust: Trust | None) -> Admission:
+    flaw = _binding(entry, topic, trust)
     if flaw is None:
         try:
             facts = read_facts(entry.verdict)
@@ -62,25 +112,15 @@ def _recorded(entry: Recorded, mutating: bool) -> Admission:
     return Admission(answer, entry.session_id, reason, mutating, facts.directive, facts)
 
 
-def _binding(entry: Recorded) -> str | None:
-    """Whether the record is of this contract, untouched, and of the session that was asked for."""
-    contract = entry.verdict.get("contract")
-    # True equals 1 in Python, and is no version.
-    if type(contract) is not int or contract != KNOWN_CONTRACT:
-        return f"its contract version is not {KNOWN_CONTRACT}; upgrade this gate if its writer is newer"
-    if not _digest_holds(entry.verdict):
-        return "its digest does not fit what it says"
-    if not entry.session_id == entry.key == entry.verdict.get("session_id"):
-        return "it is of another session than its key or the question"
-    return None
-
-
-def _digest_holds(verdict: Mapping[str, Any]) -> bool:
+def _binding(entry: Recorded, topic: str, trust: Trust | None) -> str | None:
+    """Whether the record is of this contract, untouched, vouched for, and of the session that was asked for."""
+    if entry.session_id != entry.key:
+        return "it is of another session than the question"
     try:
-        return verify_digest(dict(verdict)) is True
+        return verdict_flaw(entry.verdict, session_id=entry.key, topic=topic, trust=trust, contract=KNOWN_CONTRACT)
     except Exception:
-        # Whatever a malformed record makes of the digest, it is not verified.
-        return False
+        # Whatever a malformed record makes of the check, it is not verified.
+        return "it is malformed"
 
 
 def _judge(facts: VerdictFacts, mutating: bool) -> tuple[AdmissionAnswer, str]:

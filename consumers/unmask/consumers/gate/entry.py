@@ -1,10 +1,10 @@
-"""What the verdict topic holds for one session: the five things that a gate can find there."""
+"""What the verdict topic holds for one session: the six things that a gate can find there."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-__all__ = ["Entry", "NoRecord", "Recorded", "Tombstone", "Undecodable", "Unread"]
+__all__ = ["Displaced", "Entry", "NoRecord", "Recorded", "Tombstone", "Undecodable", "Unread"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,4 +46,14 @@ class Recorded:
     verdict: Mapping[str, Any]
 
 
-Entry = Unread | NoRecord | Tombstone | Undecodable | Recorded
+@dataclass(frozen=True, slots=True)
+class Displaced:
+    """The newest record of the session cannot be believed, and it is not the first one; `flaw` is half a sentence."""
+
+    session_id: str
+    flaw: str
+    earlier: Mapping[str, Any] | None
+    """The newest verdict that could be verified; None where there was none, or it was withdrawn."""
+
+
+Entry = Unread | NoRecord | Tombstone | Undecodable | Recorded | Displaced

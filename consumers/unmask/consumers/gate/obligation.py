@@ -6,7 +6,29 @@ from inspect import isawaitable
 
 from unmask.schemas.codes import Directive
 
-__all__ = ["AsyncProbe", "Attempt", "Obligation", "Probe", "attempt", "attempt_async"]
+__all__ = [
+    "AsyncFetch",
+    "AsyncProbe",
+    "Attempt",
+    "Fetch",
+    "MaskedAnswer",
+    "Obligation",
+    "Probe",
+    "attempt",
+    "attempt_async",
+    "fetch_each",
+    "fetch_each_async",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class MaskedAnswer:
+    """One answer that a substitute gave in an upstream's place."""
+
+    operation_id: str
+    upstream: str
+    receipt: str
+    """What answered instead, as the host named it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +44,21 @@ class Obligation:
     receipts: tuple[str, ...]
     inherited_from: tuple[str, ...]
     """Earlier sessions whose own directives are still open and must be carried out too."""
+    masked: tuple[MaskedAnswer, ...] = ()
+    """The answers of substitutes that the verdict lists."""
+    unlisted: int = 0
+    """Degraded operations that the verdict counts and of whose answers it lists none."""
 
 
 Probe = Callable[[Obligation], bool]
 """Carries an obligation out. True, and nothing else, means that it succeeded."""
 
 AsyncProbe = Callable[[Obligation], Awaitable[bool] | bool]
+
+Fetch = Callable[[MaskedAnswer], bool]
+"""Replaces a substitute's answer by the primary's own. True, and nothing else, means that it succeeded."""
+
+AsyncFetch = Callable[[MaskedAnswer], Awaitable[bool] | bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +93,56 @@ async def attempt_async(probe: AsyncProbe, obligation: Obligation) -> Attempt:
     except Exception as error:
         return _raised(error)
     return _judge(outcome)
+
+
+def fetch_each(fetch: Fetch) -> Probe:
+    """A probe that fetches every answer of a substitute from its primary, and fails unless that is all there is."""
+
+    def probe(obligation: Obligation) -> bool:
+        _all_listed(obligation)
+        return all(_succeeded(attempt_one(fetch, masked)) for masked in obligation.masked)
+
+    return probe
+
+
+def fetch_each_async(fetch: AsyncFetch) -> AsyncProbe:
+    """Like fetch_each, one after the other, with a function that may be a coroutine function."""
+
+    async def probe(obligation: Obligation) -> bool:
+        _all_listed(obligation)
+        for masked in obligation.masked:
+            outcome: object = fetch(masked)
+            if isawaitable(outcome):
+                outcome = await outcome
+            if not _succeeded(outcome):
+                return False
+        return True
+
+    return probe
+
+
+class NotAllListed(Exception):
+    """A verdict does not list all answers of substitutes; carry its directive out by reconcile instead."""
+
+
+def _all_listed(obligation: Obligation) -> None:
+    if obligation.unlisted or obligation.inherited_from:
+        raise NotAllListed
+
+
+def attempt_one(fetch: Fetch, masked: MaskedAnswer) -> object:
+    """What fetching one answer gave; a coroutine nobody will await counts for nothing."""
+    outcome: object = fetch(masked)
+    if isawaitable(outcome):
+        close = getattr(outcome, "close", None)
+        if close is not None:
+            close()
+        return None
+    return outcome
+
+
+def _succeeded(outcome: object) -> bool:
+    return outcome is True
 
 
 def _raised(error: Exception) -> Attempt:

@@ -1,6 +1,6 @@
 """The comparison of windows: what stands on their topic against what was recounted from the log. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from unmask.consumers.verify.evidence import AsOf, EvidenceBook
@@ -30,14 +30,23 @@ _SKIPPED = "the stream skipped records that the log no longer has; the counts we
 
 
 def compare_windows(
-    examined: Examined, recount: Recount, as_of: AsOf, published: PublishedTopic, partitions: int, within: Range
+    examined: Examined,
+    recount: Recount,
+    as_of: AsOf,
+    published: PublishedTopic,
+    partitions: int,
+    within: Range,
+    sizes: Collection[int] | None = None,
 ) -> None:
-    """Compares the records of all windows in the range. `partitions` is how many the windows topic has."""
+    """Compares the records of all windows in the range.
+
+    `partitions` is how many the windows topic has, `sizes` are the sizes to compare, by default all that were counted.
+    """
     standing: dict[tuple[int, int], dict[str, Fields | Unusable]] = {}
     for entry in published:
         start, seconds, fields = _read_window(published, entry, partitions)
         standing.setdefault((start, seconds), {})[entry.key] = fields
-    for seconds in recount.rules.window_seconds:
+    for seconds in recount.rules.window_seconds if sizes is None else sizes:
         if seconds == LIFETIME:
             _compare_lifetime(examined, recount, standing.get((0, LIFETIME), {}))
             continue

@@ -63,20 +63,20 @@ def judge(
         if lives:
             return NotJudged("it has not ended", ended=False)
         return Judgement(max(chain.last_cut for chain in chains), _abandoned(session, threshold))
-    again = session.last_opened > end
-    if again and (lives or session.out_of_order or len(chains) > 1):
+    if session.last_opened > end:
         return NotJudged("it was opened again after it had ended")
     # Whoever ended it has thereby accounted for it; the others owe an account up to its end.
     enders = {teardown["emitter_id"] for teardown in session.teardowns}
     others = [(chain, at) for chain, at in standings if chain.emitter_id not in enders]
     if any(standing.alive and chain.last_cut < end for chain, standing in others):
         return NotJudged("an emitter of it has not accounted up to its end yet")
-    if others and (any(chain.closed for chain, _ in others) or len({chain.partition for chain in chains}) > 1):
+    left_early = any(chain.closed and chain.last_cut < end for chain, _ in others)
+    if left_early or (others and len({chain.partition for chain in chains}) > 1):
         return NotJudged("an emitter left it open, and another one ended it")
     lacks = _lacks(session, chains, end)
     if lacks and not _lacks(session, chains, min(teardown["occurred_at"] for teardown in session.teardowns)):
         return NotJudged("it ended more than once, and something is lost in between")
-    lossy = lacks or again or any(chain.last_cut < end for chain, _ in others)
+    lossy = lacks or any(chain.last_cut < end for chain, _ in others)
     return Judgement(end, _ended(session, threshold, inherited, lossy=lossy))
 
 
@@ -125,7 +125,8 @@ def _ended(session: SessionFacts, threshold: float, inherited: Sequence[Directiv
     return _fields(
         session, threshold,
         kind=kind, directive=directive, evidence=Evidence.LOSSY if lossy else Evidence.COMPLETE,
-        operations=said[-1]["operations"], claimed_degraded=claimed_degraded, outcome=_worst(outcomes),
+        operations=sum(teardown["operations"] for teardown in _last_words(said)),
+        claimed_degraded=claimed_degraded, outcome=_worst(outcomes),
         contradictions=contradictions,
     )  # fmt: skip
 
@@ -137,22 +138,28 @@ def _worst(outcomes: set[str]) -> str:
     return SessionOutcome.SUCCESS.value
 
 
+def _last_words(said: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The newest teardown of each emitter: each tells of what it did itself. `said` is in the order of time."""
+    return list({teardown["emitter_id"]: teardown for teardown in said}.values())
+
+
 def _contradictions(session: SessionFacts, said: list[dict[str, Any]]) -> list[str]:
     """In what the hosts' last words fall short of what the log holds."""
-    last_words = {teardown["emitter_id"]: teardown for teardown in said}.values()
+    last_words = _last_words(said)
     degraded = sum(teardown["degraded_operations"] for teardown in last_words)
     operations = sum(teardown["operations"] for teardown in last_words)
     most = max(session.degraded, *(teardown["degraded_operations"] for teardown in said))
     claims = [claim for teardown in last_words for claim in teardown["claims"]]
     masked = sum(claim["count"] for claim in claims if claim["family"] == Family.MASKED_ERROR.value)
     fallbacks = sum(claim["count"] for claim in claims if claim["family"] == Family.KERNEL_FALLBACK.value)
-    words = {(t["outcome"], t["operations"], t["degraded_operations"]) for t in said}
+    words = {(t["emitter_id"], t["outcome"], t["operations"], t["degraded_operations"]) for t in said}
+    disagree = len(words) > len(last_words) or len({teardown["outcome"] for teardown in said}) > 1
     found = {
         Contradiction.DEGRADED_OPERATIONS: session.degraded > degraded,
         Contradiction.OPERATIONS: most > operations,
         Contradiction.MASKED_ERRORS: bool(claims) and session.masked > masked,
         Contradiction.KERNEL_FALLBACKS: bool(claims) and session.fallbacks > fallbacks,
-        Contradiction.TEARDOWNS_DISAGREE: len(words) > 1,
+        Contradiction.TEARDOWNS_DISAGREE: disagree,
     }
     return [contradiction.value for contradiction, holds in found.items() if holds]
 

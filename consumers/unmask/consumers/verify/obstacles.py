@@ -23,6 +23,10 @@ class Open:
     """Records that stood in the log at the beginning and that the stream has not read yet."""
     withheld: Sequence[Mismatch] = ()
     """Records that still say PENDING although the stream has read all that settles them."""
+    sizes: Sequence[int] = ()
+    """Window sizes that were asked for and that the stream does not count."""
+    counted: Sequence[int] = ()
+    """Window sizes that it does."""
 
 
 def obstacles(
@@ -64,5 +68,10 @@ def obstacles(
         told.append(
             f"{len(still.withheld):,} record(s) still say PENDING, although the stream has read all that settles them "
             f"(first: {still.withheld[0].what} {still.withheld[0].key}): its tables have stopped or are behind"
+        )
+    if still.sizes:
+        told.append(
+            f"the stream counts no windows of {', '.join(map(str, still.sizes))} s, only of "
+            f"{', '.join(map(str, still.counted))}: choose among these with --window-seconds"
         )
     return told

@@ -1,9 +1,10 @@
-"""Patience: what disagrees is a difference only once it has stayed the same, on both sides, for a while.
+"""Patience: what disagrees is a difference only once neither side can still be behind the other.
 
-The recount never goes further than the stream says that it has read, so that all the stream still needs is time.
+A mismatch is held against the stream once it has stayed the same, on both sides, for a while, and the recount has come
+past everything that stood in the log when the mismatch was seen first: what is published cannot rest on more than that.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from unmask.consumers.verify.outcome import Mismatch
@@ -11,22 +12,37 @@ from unmask.consumers.verify.outcome import Mismatch
 __all__ = ["Settling"]
 
 
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    mismatch: Mismatch
+    since: float
+    ends: Mapping[int, int]
+
+
 @dataclass(slots=True)
 class Settling:
     """Remembers since when mismatches stand. `patience` and `now` are seconds of any steady clock."""
 
     patience: float
-    _since: dict[tuple[str, str], tuple[Mismatch, float]] = field(default_factory=dict)
+    _seen: dict[tuple[str, str], _Seen] = field(default_factory=dict)
 
-    def note(self, mismatches: Iterable[Mismatch], now: float) -> tuple[list[Mismatch], list[Mismatch]]:
-        """Takes the mismatches of one comparison in; returns those that are certain and those that may still heal."""
-        before, self._since = self._since, {}
+    def note(
+        self, mismatches: Iterable[Mismatch], counted: Mapping[int, int], ends: Mapping[int, int], now: float
+    ) -> tuple[list[Mismatch], list[Mismatch]]:
+        """Takes the mismatches of one comparison in; returns those that are certain and those that may still heal.
+
+        `counted` are the offsets up to which the recount has come, `ends` where the log ended after what is published
+        had been read.
+        """
+        before, self._seen = self._seen, {}
         certain: list[Mismatch] = []
         open_still: list[Mismatch] = []
         for mismatch in mismatches:
             identity = (mismatch.what, mismatch.key)
-            known, since = before.get(identity, (None, now))
-            self._since[identity] = (mismatch, since if known == mismatch else now)
-            settled = known == mismatch and now - since >= self.patience
-            (certain if settled else open_still).append(mismatch)
+            seen = before.get(identity)
+            if seen is None or seen.mismatch != mismatch:
+                seen = _Seen(mismatch, now, ends)
+            self._seen[identity] = seen
+            passed = all(counted.get(partition, 0) >= end for partition, end in seen.ends.items())
+            (certain if passed and now - seen.since >= self.patience else open_still).append(mismatch)
         return certain, open_still

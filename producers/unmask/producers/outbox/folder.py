@@ -5,6 +5,7 @@ delete it by itself, as a lock file could be. A forked child has the same open f
 lock stays as long as anybody has it open. Nothing here unlocks in any other way than by closing.
 """
 
+import errno
 import fcntl
 import os
 import shutil
@@ -35,21 +36,21 @@ class LifeFolder:
     def create(cls, above: Path, emitter_id: str) -> Self:
         """A new folder, for this process alone. Raises OSError."""
         above.mkdir(mode=0o700, parents=True, exist_ok=True)
-        coming = above / f"{_COMING}{emitter_id}"
         for attempt in range(_TRIES):
-            coming.mkdir(mode=0o700, exist_ok=True)
+            coming = above / f"{_COMING}{emitter_id}-{attempt}"
+            coming.mkdir(mode=0o700)
             opened = _locked(coming)
-            if opened is not None:
-                try:
-                    # Under its own name only once it is locked, so that nobody can take it for a dead one's.
-                    coming.rename(above / emitter_id)
-                    return cls(above / emitter_id, opened)
-                except OSError:
-                    os.close(opened)
-                    if attempt == _TRIES - 1:
-                        raise
-            # Somebody who tidies up was quicker.
-        raise BlockingIOError(0, "the new folder is locked by another process")
+            if opened is None:
+                # Somebody who tidies up was quicker.
+                continue
+            try:
+                # Under its own name only once it is locked, so that nobody can take it for a dead one's.
+                coming.rename(above / emitter_id)
+            except OSError:
+                os.close(opened)
+                raise
+            return cls(above / emitter_id, opened)
+        raise OSError(errno.ENOLCK, "a new folder could not be locked")
 
     @classmethod
     def of_the_dead(cls, above: Path, passed_over: frozenset[str] = frozenset()) -> Iterator[Self]:

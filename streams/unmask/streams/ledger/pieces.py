@@ -116,7 +116,7 @@ def cell_piece(key: CellId, cell: Cell | None) -> tuple[bytes, bytes | None]:
 
 
 _SESSION = tuple(Session.__slots__)
-_SETS = ("open_on", "degraded")
+_SETS = ("open_on", "degraded", "further")
 
 
 def session_piece(session_id: str, session: Session | None) -> tuple[bytes, bytes | None]:

@@ -4,6 +4,8 @@ A session is open on every emitter that named it until a teardown ends it. An em
 too many open leaves its sessions abandoned, unless another emitter still has them open.
 """
 
+import hashlib
+from base64 import b64encode
 from typing import Any
 
 from unmask.schemas.codes import Equivalence, FlawCause, UpstreamClass
@@ -11,10 +13,20 @@ from unmask.schemas.signatures import classify_signature, is_unreachable
 from unmask.streams.ledger.rules import FoldRules
 from unmask.streams.ledger.state import Emitter, PartitionState, Session
 
-__all__ = ["MAX_DEGRADED", "abandon_sessions", "fold_sessions", "forget_session", "leave_sessions", "revive_sessions"]
+__all__ = [
+    "MAX_DEGRADED",
+    "MAX_FURTHER",
+    "abandon_sessions",
+    "fold_sessions",
+    "forget_session",
+    "leave_sessions",
+    "revive_sessions",
+]
 
 MAX_DEGRADED = 1024
-"""Degraded operations that are known by name; of further ones only the number is."""
+"""Degraded operations that are known by name; further ones are by a digest, 48 bits each, and counted."""
+MAX_FURTHER = 16_384
+"""Further ones that are told apart for certain; of even more, those that one batch tells of are."""
 _MAX_MASKED = 64
 _MAX_TEARDOWNS = 8
 _SILENT = FlawCause.SILENT.value
@@ -142,9 +154,14 @@ class _Naming:
         if len(session.degraded) < MAX_DEGRADED:
             session.degraded.add(operation)
             return True
-        if (session_id, operation) not in self._counted_further:
+        short = _short(operation)
+        if short in session.further or (session_id, operation) in self._counted_further:
+            return False
+        if len(session.further) < MAX_FURTHER:
+            session.further.add(short)
+        else:
             self._counted_further.add((session_id, operation))
-            session.degraded_further += 1
+        session.degraded_further += 1
         return False
 
 
@@ -196,6 +213,10 @@ def forget_session(state: PartitionState, session_id: str) -> None:
             emitter.open_sessions.pop(session_id, None)
     state.touched.sessions.discard(session_id)
     state.touched.removed_sessions.append(session_id)
+
+
+def _short(operation: str) -> str:
+    return b64encode(hashlib.blake2b(operation.encode(), digest_size=6).digest()).decode()
 
 
 def _leave(state: PartitionState, session_id: str, emitter_id: str, emitter: Emitter) -> None:

@@ -113,6 +113,8 @@ class Session:
     masked: list[dict[str, Any]] = field(default_factory=list)
     degraded_further: int = 0
     """Degraded operations that no longer found room among those."""
+    further: set[str] = field(default_factory=set)
+    """Short digests of these, so that each counts once, however many batches tell of it."""
     proven: dict[str, bool] = field(default_factory=dict)
     """Per degraded operation: whether all its masked errors were bit-for-bit equivalent."""
     unreachable: int = 0

@@ -91,6 +91,11 @@ class Transactor:
         """Commits the transaction with the consumer's offsets. Raises KafkaException."""
         if not self._open:
             return
+        # Everything must stand in the log before the group is asked. Once the group has moved on it refuses; so all of
+        # a transaction that can still be committed stood there when a new owner of a partition asked for the end. With
+        # records under way meanwhile, he would read the half of it that had arrived.
+        if self._producer.flush(_COMMIT_TIMEOUT_S):
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT, "the broker did not take a transaction's records"))
         self._producer.send_offsets_to_transaction(offsets, consumer.consumer_group_metadata(), _COMMIT_TIMEOUT_S)
         deadline = time.monotonic() + _COMMIT_TIMEOUT_S
         while True:

@@ -6,7 +6,7 @@ from unmask.schemas.codes import AlertKind, AlertState
 from unmask.schemas.scope import Scope
 from unmask.schemas.windowing import MICROS
 
-__all__ = ["FIRING", "RESOLVED", "alert", "alert_id", "resolved", "window_alert_id"]
+__all__ = ["FIRING", "RESOLVED", "alert", "alert_id", "resolved", "unverifiable_alert", "window_alert_id"]
 
 FIRING = AlertState.FIRING.value
 RESOLVED = AlertState.RESOLVED.value
@@ -58,6 +58,12 @@ def alert(
         "causes": (causes or [])[:_MAX_CAUSES],
         "facts": facts or {},
     }
+
+
+def unverifiable_alert(session_id: str, cause: str, since: int) -> dict[str, Any]:
+    """A record on the verdict topic, under the session's key, cannot be believed; `cause` is a code."""
+    kind = AlertKind.UNVERIFIABLE_VERDICT
+    return alert(alert_id(kind, session_id), kind, since=since, session_id=session_id, causes=[cause])
 
 
 def resolved(firing: dict[str, Any], until: int) -> dict[str, Any]:

@@ -96,6 +96,13 @@ class MarkBoard:
         """Up to when all live emitters have accounted; NEVER where there are none."""
         return min(self._accounted.values(), default=NEVER)
 
+    def accounts(self) -> dict[int, int]:
+        """Source partition to the instant through which it has been read and all its live emitters have accounted."""
+        return {
+            partition: min(mark.read_through, *mark.accounted.values()) if mark.accounted else mark.read_through
+            for partition, mark in self._marks.items()
+        }
+
     def unaccounted(self) -> Iterator[Unaccounted]:
         """All emitters that are silent or behind."""
         for mark in self._marks.values():

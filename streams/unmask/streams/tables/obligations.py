@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unmask.schemas.codes import AdmissionStep, Directive, VerdictKind
-from unmask.streams.tables.standing_verdict import follows
+from unmask.schemas.signing import follows
 from unmask.streams.verdict import Obligation
 
 __all__ = ["ObligationBook", "Predecessor"]

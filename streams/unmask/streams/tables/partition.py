@@ -12,21 +12,15 @@ from unmask.schemas.codes import AlertKind
 from unmask.schemas.errors import DecodeError
 from unmask.schemas.windowing import LIFETIME, MICROS, window_end
 from unmask.streams.tables.alert_board import AlertBoard
-from unmask.streams.tables.alerts import resolved
+from unmask.streams.tables.alerts import resolved, unverifiable_alert
 from unmask.streams.tables.flow import Output, Source
 from unmask.streams.tables.rules import TableRules
 from unmask.streams.tables.session_table import KnownVerdicts, SessionTable
 from unmask.streams.tables.silence import absent_alert, owns_absence, silent_emitter_alerts, stalled_alerts
-from unmask.streams.tables.standing import (
-    Standing,
-    Stood,
-    content_digest,
-    stood_verdict,
-    stood_window,
-    weight_of,
-    window_of,
-)
+from unmask.streams.tables.standing import Standing, Stood, content_digest, stood_window, weight_of, window_of
 from unmask.streams.tables.upstreams import UpstreamTable
+from unmask.streams.tables.verdict_check import RecordCheck
+from unmask.streams.tables.verdict_shelf import VerdictShelf
 from unmask.streams.tables.window_alerts import loss_alerts
 from unmask.streams.tables.window_table import WindowId, WindowTable
 
@@ -37,12 +31,15 @@ _SESSION_KINDS = (AlertKind.DEGRADED_SESSION.value, AlertKind.HARD_FAILURE.value
 _WINDOWS_AT_ONCE = 500
 _SWEEP = MICROS
 _FORGET = 60 * MICROS
+_SEEN_FOR = 60 * MICROS
 
 
 class TablePartition:
     """Everything that one partition of the tables knows."""
 
-    def __init__(self, partition: int, rules: TableRules, known: KnownVerdicts) -> None:
+    def __init__(
+        self, partition: int, rules: TableRules, known: KnownVerdicts, check: RecordCheck | None = None
+    ) -> None:
         self.partition = partition
         self.windows = WindowTable(partition, rules)
         self.sessions = SessionTable(rules, known)
@@ -53,11 +50,12 @@ class TablePartition:
         self._known = known
         self._upstreams = UpstreamTable(rules)
         self._standing = Standing()
-        self._verdicts: dict[str, tuple[Stood, dict[str, Any]]] = {}
+        self.verdicts = VerdictShelf(check or RecordCheck())
         self._positions: dict[Source, int] = {}
         self._held: dict[WindowId, int] = {}
         self._again: dict[str, dict[str, Any]] = {}
         self._swept_at = self._forgot_at = 0
+        self._accounted = -1
         self._watched_since: int | None = None
 
     def position(self, source: Source) -> int:
@@ -69,21 +67,17 @@ class TablePartition:
         """Window records that were not published because they count less than what stands."""
         return self._standing.withheld
 
-    def verdict_of(self, session_id: str) -> dict[str, Any] | None:
-        """Digest, directive and inheritance of the verdict that stands for a session."""
-        found = self._verdicts.get(session_id)
-        return None if found is None else found[1]
-
     def apply(self, source: Source, key: bytes | None, value: bytes | None, offset: int, *, own: bool = False) -> bool:
         """Takes a record in; False for one that is not newer than what was taken in, or cannot be read.
 
-        `own` marks what this very process published and knows of already. What cannot be read is counted and passed
-        over: it is on topics that only this product writes, and nothing of it is shown.
+        `own` marks what this very process published and knows of already; verdicts are looked at all the same, since
+        the mark can be copied. What cannot be read is counted and passed over: it is on topics that only this product
+        writes, and nothing of it is shown.
         """
         if offset < self.position(source):
             return False
         self._positions[source] = offset + 1
-        if own:
+        if own and source is not Source.VERDICTS:
             return True
         try:
             self._take(source, _text(key), value)
@@ -103,7 +97,9 @@ class TablePartition:
         elif source is Source.WINDOWS:
             self._read_back_window(key, None if value is None else decode("window", value))
         elif source is Source.VERDICTS:
-            self._read_back_verdict(key, None if value is None else decode("verdict", value))
+            believed = self.verdicts.note(key, value)
+            self.undecodable[source] += not believed
+            self.sessions.touch(key)
         else:
             self._read_back_alert(key, None if value is None else decode("alert", value))
 
@@ -112,13 +108,6 @@ class TablePartition:
         self._standing.note(key, stood)
         # Somebody else wrote it, perhaps late: whether it may stand is decided when the window is looked at again.
         self.windows.touch(window_of(key))
-
-    def _read_back_verdict(self, session_id: str, record: dict[str, Any] | None) -> None:
-        if record is None:
-            self._verdicts.pop(session_id, None)
-        else:
-            self._verdicts[session_id] = stood_verdict(record)
-        self.sessions.touch(session_id)
 
     def _read_back_alert(self, identity: str, record: dict[str, Any] | None) -> None:
         known = self.alerts.get(identity)
@@ -138,7 +127,8 @@ class TablePartition:
             self._watched_since = now
         again, self._again = self._again, {}
         outputs = [_alert_output(record) for record in again.values()]
-        outputs += self._judge()
+        outputs += self._unverifiable(now)
+        outputs += self._judge(now)
         self._upstreams.close(self.windows.marks.closed_through)
         outputs += self._offer(self._upstreams.take_alerts(), self.position(Source.TALLIES))
         if everything:
@@ -155,21 +145,31 @@ class TablePartition:
         still = [record["alert_id"] for record in alerts]
         return outputs + [_alert_output(r) for r in self.alerts.settle(kind.value, still, until=now, revision=revision)]
 
-    def _judge(self) -> Iterator[Output]:
-        for judged in self.sessions.take_judged(self.verdict_of):
-            verdict, standing = judged.verdict, self._verdicts.get(judged.session_id)
-            if verdict is None:
+    def _judge(self, now: int) -> Iterator[Output]:
+        if self._accounted != self.windows.marks.version:
+            self._accounted = self.windows.marks.version
+            self.sessions.account(self.windows.marks.accounts())
+        for judged in self.sessions.take_judged(self.verdicts.get):
+            session_id = judged.session_id
+            if judged.withdrawn:
+                if self.verdicts.withdraw(session_id):
+                    yield Output(Source.VERDICTS, "verdict", session_id, None)
+            elif judged.verdict is not None:
+                published = self.verdicts.put(judged.verdict, now)
+                if published is not None:
+                    yield Output(Source.VERDICTS, "verdict", session_id, published)
+                elif not self.verdicts.agrees(judged.verdict):
+                    continue
+            elif self.verdicts.get(session_id) is not None:
                 # A verdict stands although the snapshots that are left say nothing: it goes on to stand.
-                if standing is None:
-                    yield from self._offer(judged.alerts, self._session_revision())
                 continue
-            stood, summary = stood_verdict(verdict)
-            if standing is not None and standing[0].revision > stood.revision:
-                continue
-            if standing is None or standing[0].digest != stood.digest:
-                self._verdicts[judged.session_id] = (stood, summary)
-                yield Output(Source.VERDICTS, "verdict", judged.session_id, verdict)
             yield from self._offer(judged.alerts, self._session_revision())
+
+    def _unverifiable(self, now: int) -> list[Output]:
+        """Alerts to records on the verdict topic that cannot be believed; each stands until it is looked at again."""
+        found = self.verdicts.take_usurped()
+        alerts = [unverifiable_alert(session_id, cause, now) for session_id, cause in found]
+        return self._offer(alerts, self.position(Source.VERDICTS))
 
     def _session_revision(self) -> int:
         return self.position(Source.SESSIONS)
@@ -228,6 +228,9 @@ class TablePartition:
         if kind == AlertKind.TELEMETRY_LOSS.value:
             expires = window_end(stood["window_start"], stood["window_seconds"]) + self._rules.alert_horizon
             return expires if read_through >= expires else None
+        if kind == AlertKind.UNVERIFIABLE_VERDICT.value:
+            restored = not self.verdicts.usurped(stood["session_id"])
+            return now if restored and now >= stood["since"] + _SEEN_FOR else None
         if kind in _SESSION_KINDS and stood["session_id"] not in self.sessions:
             return self._session_over_since(stood, now)
         if kind == AlertKind.UPSTREAM_OUTAGE.value and stood["upstream"] not in self._upstreams:
@@ -235,9 +238,9 @@ class TablePartition:
         return None
 
     def _session_over_since(self, stood: dict[str, Any], now: int) -> int | None:
-        verdict = self.verdict_of(stood["session_id"])
+        verdict = self.verdicts.get(stood["session_id"])
         if verdict is not None:
-            discharged = self._known.discharged_at(stood["session_id"], verdict["digest"])
+            discharged = self._known.discharged_at(stood["session_id"], verdict.digest)
             if discharged is not None:
                 return discharged
         return now if stood["since"] + self._rules.window_horizon < now else None

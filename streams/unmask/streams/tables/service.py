@@ -14,6 +14,7 @@ from typing import Any
 from aiokafka.errors import KafkaError
 from faust.types import TP
 
+from unmask.schemas.signing_keys import signing_from_environment
 from unmask.schemas.topics import Topics
 from unmask.streams.settings import StreamSettings
 from unmask.streams.tables.app import build_app
@@ -27,6 +28,7 @@ from unmask.streams.tables.read_back import ReadBack
 from unmask.streams.tables.rules import TableRules
 from unmask.streams.tables.stall_watch import StallWatch
 from unmask.streams.tables.status import TablesStatus
+from unmask.streams.tables.verdict_check import RecordCheck
 
 __all__ = ["TablesService"]
 
@@ -38,7 +40,7 @@ _STOP_S = 10.0
 
 
 class TablesService:
-    """Runs the tables in the event loop that it is started in."""
+    """Runs the tables in the event loop that it is started in. Raises KeyFileUnusable, SigningUnavailable."""
 
     def __init__(
         self,
@@ -51,8 +53,10 @@ class TablesService:
         self._topics = topics
         self._rules = TableRules.of(settings, topics.table_partitions)
         self._names = topic_names(topics)
-        self._obligations = ObligationsView(settings.bootstrap, topics, wall_clock() // 1000)
-        self._publisher = Publisher(settings.bootstrap, topics)
+        signer, trust = signing_from_environment(settings.signing_key, settings.trusted_keys)
+        self._check = RecordCheck(topics.verdicts.name, topics.admissions.name, trust)
+        self._obligations = ObligationsView(settings.bootstrap, topics, wall_clock() // 1000, self._check)
+        self._publisher = Publisher(settings.bootstrap, topics, settings.instance, signer)
         self._live: dict[int, TablePartition] = {}
         self._loop = PublishLoop(
             lambda: self._live, self._publisher, self._obligations, cross_window_alerts, settings.publish_ms / 1000
@@ -238,7 +242,7 @@ class TablesService:
         # Beyond that, tombstones that were written meanwhile might be gone already.
         if kept is not None and time.monotonic() - kept[0] < _KEEP_REVOKED_S:
             return kept[1]
-        return TablePartition(number, self._rules, self._obligations)
+        return TablePartition(number, self._rules, self._obligations, self._check)
 
     async def _watch(self) -> None:
         """Ends the tables where an input has unread records for long and Faust reads none, which it does not tell."""

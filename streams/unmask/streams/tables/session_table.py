@@ -3,13 +3,14 @@
 All snapshots of a session, whichever source partition they come from, are routed to one table partition.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from unmask.schemas.codes import Directive
+from unmask.schemas.codes import Evidence, VerdictKind
 from unmask.streams.tables.rules import TableRules
 from unmask.streams.tables.session_alerts import session_alerts
+from unmask.streams.tables.standing_verdict import StandingVerdict
 from unmask.streams.verdict import Obligation, adjudicate, merge_tallies
 
 __all__ = ["JudgedSession", "KnownVerdicts", "SessionTable"]
@@ -27,6 +28,9 @@ class KnownVerdicts(Protocol):
     def discharged_at(self, session_id: str, digest: str) -> int | None:
         """When the directive of this very verdict was carried out; None where it was not."""
 
+    def withdrawn_at(self, session_id: str) -> int | None:
+        """When an operator withdrew the session's verdict; None where nobody did."""
+
 
 @dataclass(frozen=True, slots=True)
 class JudgedSession:
@@ -35,6 +39,8 @@ class JudgedSession:
     session_id: str
     verdict: dict[str, Any] | None
     alerts: list[dict[str, Any]]
+    withdrawn: bool = False
+    """Whether an operator withdrew the verdict, and nothing of the session happened since."""
 
 
 class SessionTable:
@@ -44,13 +50,17 @@ class SessionTable:
         self._rules = rules
         self._known = known
         self._sessions: dict[str, dict[int, dict[str, Any]]] = {}
+        self._given_up: dict[str, set[int]] = {}
         self._successors: dict[str, set[str]] = {}
         self._dirty: set[str] = set()
+        self._pending: set[str] = set()
+        self._accounts: dict[int, int] = {}
 
     def apply(self, key: str, record: dict[str, Any] | None) -> None:
         """Takes one record of the sessions topic in; None is a snapshot that the ledger has given up.
 
-        A session of which no snapshot is left is forgotten; its verdict stands.
+        A session whose every snapshot was given up is forgotten; its verdict stands. Until then what any of them said
+        counts: one partition may give a session up while it goes on in another.
         """
         if record is None:
             self._give_up(*key.rsplit("|", 1))
@@ -61,6 +71,7 @@ class SessionTable:
         if known is not None and known["offset"] > record["offset"]:
             return
         parts[partition] = record
+        self._given_up.get(session_id, set()).discard(partition)
         predecessor = record["predecessor_session_id"]
         if predecessor is not None:
             self._successors.setdefault(predecessor, set()).add(session_id)
@@ -68,17 +79,29 @@ class SessionTable:
 
     def _give_up(self, session_id: str, partition: str) -> None:
         parts = self._sessions.get(session_id, {})
-        gone = parts.pop(int(partition), None)
-        if gone is None:
+        if int(partition) not in parts:
             return
-        predecessor = gone["predecessor_session_id"]
-        if predecessor is not None and not any(p["predecessor_session_id"] == predecessor for p in parts.values()):
-            self._successors[predecessor].discard(session_id)
-            if not self._successors[predecessor]:
-                del self._successors[predecessor]
-        if not parts:
-            del self._sessions[session_id]
-            self._dirty.discard(session_id)
+        gone = self._given_up.setdefault(session_id, set())
+        gone.add(int(partition))
+        if gone.issuperset(parts):
+            self._forget(session_id)
+
+    def _forget(self, session_id: str) -> None:
+        parts = self._sessions.pop(session_id)
+        del self._given_up[session_id]
+        for predecessor in {part["predecessor_session_id"] for part in parts.values()}:
+            successors = self._successors.get(predecessor, set())
+            successors.discard(session_id)
+            if not successors:
+                self._successors.pop(predecessor, None)
+        self._dirty.discard(session_id)
+        self._pending.discard(session_id)
+
+    def account(self, accounts: Mapping[int, int]) -> None:
+        """Takes in up to when the live emitters of each source partition have accounted, as merge_tallies reads it."""
+        if accounts != self._accounts:
+            self._accounts = dict(accounts)
+            self._dirty |= self._pending
 
     def touch(self, session_id: str) -> None:
         """Something changed in what is known of a session's verdict: it and its successors are judged again."""
@@ -90,7 +113,7 @@ class SessionTable:
         """Every session is judged again."""
         self._dirty.update(self._sessions)
 
-    def take_judged(self, standing: Callable[[str], dict[str, Any] | None]) -> list[JudgedSession]:
+    def take_judged(self, standing: Callable[[str], StandingVerdict | None]) -> list[JudgedSession]:
         """Judges every session that changed since the last call.
 
         `standing` gives the verdict that stands on the output topic: what it inherited stays inherited while nothing
@@ -99,30 +122,49 @@ class SessionTable:
         dirty, self._dirty = self._dirty, set()
         return [self._judge(session_id, standing(session_id)) for session_id in sorted(dirty)]
 
-    def _judge(self, session_id: str, standing: dict[str, Any] | None) -> JudgedSession:
-        view = merge_tallies(self._sessions[session_id].values())
-        obligations = self._obligations(view.predecessor, standing)
+    def _judge(self, session_id: str, standing: StandingVerdict | None) -> JudgedSession:
+        tallies = self._sessions[session_id].values()
+        view = merge_tallies(tallies, self._accounts)
         verdict = adjudicate(
-            self._sessions[session_id].values(), threshold=self._rules.threshold, obligations=obligations
+            tallies,
+            threshold=self._rules.threshold,
+            obligations=self._obligations(view.predecessor, standing),
+            accounts=self._accounts,
         )
-        digests = [v["digest"] for v in (verdict, standing) if v is not None]
+        pending = verdict is not None and view.evidence is Evidence.PENDING
+        (self._pending.add if pending else self._pending.discard)(session_id)
+        digests = [] if verdict is None else [verdict["digest"]]
+        digests += [] if standing is None else [standing.digest]
         discharges = [self._known.discharged_at(session_id, digest) for digest in digests]
         discharged_at = next((at for at in discharges if at is not None), None)
-        return JudgedSession(session_id, verdict, session_alerts(view, verdict, discharged_at=discharged_at))
+        withdrawn_at = self._known.withdrawn_at(session_id)
+        return JudgedSession(
+            session_id,
+            verdict,
+            session_alerts(view, None if pending and _merely_unsure(verdict) else verdict, discharged_at=discharged_at),
+            withdrawn=withdrawn_at is not None and view.last_seen_at <= withdrawn_at,
+        )
 
-    def _obligations(self, predecessor: str | None, standing: dict[str, Any] | None) -> list[Obligation]:
+    def _obligations(self, predecessor: str | None, standing: StandingVerdict | None) -> list[Obligation]:
         if predecessor is None:
             return []
         if self._known.knows(predecessor):
             obligation = self._known.open_obligation(predecessor)
             return [] if obligation is None else [obligation]
-        if standing is None or not standing["inherited_from"]:
+        if standing is None or not standing.inherited_from:
             return []
-        first, *rest = standing["inherited_from"]
-        return [Obligation(first, Directive(standing["directive"]), tuple(rest))]
+        first, *rest = standing.inherited_from
+        return [Obligation(first, standing.directive, tuple(rest), standing.inherited_cut)]
 
     def __contains__(self, session_id: object) -> bool:
         return session_id in self._sessions
 
     def __len__(self) -> int:
         return len(self._sessions)
+
+
+def _merely_unsure(verdict: dict[str, Any] | None) -> bool:
+    """Whether waiting for what others may still tell is all that can be wrong: no more is sure than while it runs."""
+    return verdict is None or (
+        verdict["verdict"] == VerdictKind.DEGRADED_SUCCESS.value and not verdict["contradictions"]
+    )

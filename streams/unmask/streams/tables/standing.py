@@ -12,7 +12,7 @@ import orjson
 
 from unmask.schemas.windowing import MICROS
 
-__all__ = ["Standing", "Stood", "content_digest", "stood_verdict", "stood_window", "weight_of", "window_of"]
+__all__ = ["Standing", "Stood", "content_digest", "stood_window", "weight_of", "window_of"]
 
 _COUNTED = ("attempts", "fallbacks_total", "masked_errors", "emitters", "late", "skewed", "duplicates")
 
@@ -45,14 +45,6 @@ def window_of(key: str) -> tuple[int, int]:
 def stood_window(record: dict[str, Any]) -> Stood:
     """What is kept of a decoded window record."""
     return Stood(record["revision"], content_digest(record, "revision"), weight_of(record))
-
-
-def stood_verdict(record: dict[str, Any]) -> tuple[Stood, dict[str, Any]]:
-    """What is kept of a decoded verdict: it is newer, the further its sources had been read."""
-    rank = sum(source["offset"] for source in record["sources"])
-    digest = content_digest(record, "sources", "digest", "signature")
-    summary = {name: record[name] for name in ("digest", "directive", "inherited_from", "verdict")}
-    return Stood(rank, digest, 0), summary
 
 
 class Standing:

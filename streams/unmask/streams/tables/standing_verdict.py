@@ -11,7 +11,7 @@ from unmask.schemas.codes import Directive, SessionOutcome, VerdictKind
 from unmask.streams.tables.standing import content_digest
 from unmask.streams.verdict.obligation import rank_of
 
-__all__ = ["StandingVerdict", "follows", "may_replace", "next_sequence"]
+__all__ = ["StandingVerdict", "may_replace", "next_sequence"]
 
 _KIND_RANK = {VerdictKind.CLEAN_SUCCESS: 0, VerdictKind.DEGRADED_SUCCESS: 1, VerdictKind.HARD_FAILURE: 2}
 # A session without a teardown may still get one; what a teardown once said is never unsaid.
@@ -26,7 +26,7 @@ class StandingVerdict:
     """A digest over what it says, whatever it rests on and whoever published it."""
     digest: str
     sequence: int
-    sources: dict[int, int]
+    sources: tuple[tuple[int, int], ...]
     """Source partition to the offset before which everything was known."""
     kind: VerdictKind
     directive: Directive
@@ -43,7 +43,7 @@ class StandingVerdict:
             content=content_digest(record, "sources", "digest", "signature", "writer", "sequence"),
             digest=record["digest"],
             sequence=record["sequence"],
-            sources={source["partition"]: source["offset"] for source in record["sources"]},
+            sources=tuple((source["partition"], source["offset"]) for source in record["sources"]),
             kind=VerdictKind(record["verdict"]),
             directive=Directive(record["directive"]),
             outcome=record["outcome_claimed"],
@@ -67,11 +67,6 @@ def may_replace(standing: StandingVerdict, candidate: StandingVerdict) -> bool:
     return not _covers(standing, candidate) and _severity(candidate) > _severity(standing)
 
 
-def follows(sequence: int, earlier: int) -> bool:
-    """Whether a record may come after an earlier one of its session; 0 is what nobody numbered."""
-    return sequence > earlier or sequence == earlier == 0
-
-
 def next_sequence(standing: StandingVerdict | None, now: int) -> int:
     """The number of the next verdict of a session; `now` in microseconds is where a session's numbers begin.
 
@@ -82,7 +77,8 @@ def next_sequence(standing: StandingVerdict | None, now: int) -> int:
 
 
 def _covers(one: StandingVerdict, other: StandingVerdict) -> bool:
-    return all(one.sources.get(partition, -1) >= offset for partition, offset in other.sources.items())
+    known = dict(one.sources)
+    return all(known.get(partition, -1) >= offset for partition, offset in other.sources)
 
 
 def _denies(candidate: StandingVerdict, standing: StandingVerdict) -> bool:

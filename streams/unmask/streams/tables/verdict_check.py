@@ -28,11 +28,19 @@ class RecordCheck:
 
     def verdict(self, session_id: str, value: bytes) -> dict[str, Any]:
         """The verdict under a session's key. Raises Unsound."""
-        record = _decoded("verdict", value)
+        record = self.decoded(value)
+        self.believe(session_id, record)
+        return record
+
+    def decoded(self, value: bytes) -> dict[str, Any]:
+        """A verdict that is still to be believed. Raises Unsound."""
+        return _decoded("verdict", value)
+
+    def believe(self, session_id: str, record: dict[str, Any]) -> None:
+        """Checks a decoded verdict under a session's key. Raises Unsound."""
         flaw = verdict_flaw(record, session_id=session_id, topic=self.verdicts, trust=self.trust)
         if flaw is not None:
             raise Unsound("unverifiable", flaw)
-        return record
 
     def admission(self, session_id: str, value: bytes | None) -> dict[str, Any]:
         """The admission under a session's key. Raises Unsound."""

@@ -156,6 +156,9 @@ def test_a_worker_that_counts_right_is_found_equal_running_and_stopped(pipeline:
     pipeline.stop()
     code, again = pipeline.verify(*SIZES, *PATIENCE)
     assert (code, again["differences"]) == (0, [])
+    code, other = pipeline.verify("--window-seconds", "7", *BRIEFLY)
+    assert (code, other["differences"], other["checked"]["windows"]) == (2, [], 0)
+    assert "no windows of 7 s, only of 0, 2, 60" in other["obstacles"][0]
 
 
 def test_each_forged_record_is_exactly_one_difference(pipeline: Pipeline) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.unit.consumers.verify.hosts import Log, Record
+from tests.unit.consumers.verify.recounting import FRAMING, TABLES, recount_of
 
 from unmask.consumers.topic_reader import Row
 from unmask.consumers.verify.compare_verdicts import compare_verdicts
@@ -16,13 +17,10 @@ from unmask.consumers.verify.compare_windows import compare_windows
 from unmask.consumers.verify.evidence import AsOf
 from unmask.consumers.verify.outcome import Examined
 from unmask.consumers.verify.published import Admissions, Marks, PublishedTopic
-from unmask.consumers.verify.recount import PartitionFacts, Recount
 from unmask.consumers.verify.rules import RecountRules
 from unmask.consumers.verify.span import Range
-from unmask.consumers.verify.strict import StrictReader
 from unmask.schemas.codec import encode
 from unmask.schemas.errors import DecodeError
-from unmask.schemas.framing import SingleObjectFraming
 from unmask.schemas.topics import Topics
 from unmask.streams.ledger.advance import advance
 from unmask.streams.ledger.fold import fold_batch, fold_unreadable
@@ -35,10 +33,7 @@ from unmask.streams.tables.obligations import ObligationBook
 from unmask.streams.tables.partition import TablePartition
 from unmask.streams.tables.rules import TableRules
 
-__all__ = ["InMemoryStream", "recount_of"]
-
-TABLES = 3
-FRAMING = SingleObjectFraming()
+__all__ = ["InMemoryStream"]
 
 
 class _Known(ObligationBook):
@@ -97,7 +92,8 @@ class InMemoryStream:
 
     def _put(self, partition: int, output: Output) -> None:
         name = {Source.WINDOWS: "t.windows", Source.VERDICTS: "t.verdicts", Source.ALERTS: "t.alerts"}[output.topic]
-        self._row(name, partition, output.key.encode(), encode(output.record_name, output.record))
+        value = None if output.record is None else encode(output.record_name, output.record)
+        self._row(name, partition, output.key.encode(), value)
         if output.topic is Source.VERDICTS:
             self.known.apply_verdict(output.key, output.record)
             for table in self._tables:
@@ -137,20 +133,3 @@ class InMemoryStream:
         for row in self.rows.get(f"t.{record}s", []):
             table.take(row)
         return table
-
-
-def recount_of(
-    log: Log, rules: RecountRules | None = None, grace: dict[int, int] | None = None, **keep: int
-) -> Recount:
-    """The recount of what is kept of a log."""
-    starts = {p: keep.get(f"p{p}", 0) for p in range(log.partitions)}
-    waits = dict.fromkeys(starts, 5_000_000) if grace is None else grace
-    partitions = {}
-    for partition, start in starts.items():
-        deleted = [r.arrival for r in log.records if r.partition == partition and r.offset < start]
-        partitions[partition] = PartitionFacts(start, head=max(deleted, default=0))
-    recount = Recount(StrictReader(FRAMING), rules or RecountRules(), waits, partitions)
-    for record in log.records:
-        if record.offset >= starts[record.partition]:
-            recount.take(record.partition, record.offset, record.arrival, record.key, record.value)
-    return recount

@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.unit.consumers.verify.hosts import BLUE, Host, Log, at, window_at
-from tests.unit.consumers.verify.stream_in_memory import FRAMING, TABLES, recount_of
+from tests.unit.consumers.verify.recounting import FRAMING, TABLES, recount_of
 
 from unmask.consumers.testing import clean_verdict, window_record
 from unmask.consumers.topic_reader import Row

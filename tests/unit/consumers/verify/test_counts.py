@@ -1,7 +1,7 @@
 """Counts: which window an event falls into, and what is late, skewed or seen again."""
 
 from tests.unit.consumers.verify.hosts import BLUE, Host, Log, at, window_at
-from tests.unit.consumers.verify.stream_in_memory import recount_of
+from tests.unit.consumers.verify.recounting import recount_of
 
 from unmask.consumers.verify.counts import Counts
 from unmask.consumers.verify.rules import RecountRules

@@ -2,7 +2,7 @@
 
 import pytest
 from tests.unit.consumers.verify.hosts import BLUE, GREEN, Host, Log, at, window_at
-from tests.unit.consumers.verify.stream_in_memory import recount_of
+from tests.unit.consumers.verify.recounting import recount_of
 
 from unmask.consumers.verify.chain import Chain
 from unmask.consumers.verify.evidence import AsOf, EvidenceBook, standing_of

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from tests.unit.consumers.verify.hosts import Host, Log, at
-from tests.unit.consumers.verify.stream_in_memory import recount_of
+from tests.unit.consumers.verify.recounting import recount_of
 
 from unmask.consumers.verify.evidence import AsOf
 from unmask.consumers.verify.judgement import Judgement, NotJudged, judge
@@ -206,11 +206,16 @@ def test_a_session_that_began_before_the_oldest_record_is_not_judged() -> None:
     assert found == NotJudged("a part of it lies beyond the log's retained head")
 
 
-def test_a_session_opened_again_after_its_end_is_not_judged_until_it_is_left() -> None:
+def test_a_session_opened_again_after_its_end_is_not_judged() -> None:
     log, host = session(), Host("e-1", seq=3)
     host.recorded["session_teardown"] = 1
     host.opening(21, "s-1")
     log.append(22, host.cut(22))
     assert judged(log) == NotJudged("it was opened again after it had ended")
-    log.append(23, host.cut(23, closing=True))
-    assert told(judged(log), "verdict", "evidence") == ("DEGRADED_SUCCESS", "LOSSY")
+
+
+def test_what_several_emitters_did_for_a_session_is_added_up() -> None:
+    log, other = session(lambda host: host.masked(5, "s-1", "op-1"), operations=10, degraded=1), Host("e-2")
+    other.teardown(21, "s-1", operations=30)
+    log.append(21, other.cut(21, closing=True))
+    assert told(judged(log), "operations", "degraded_operations", "contradictions") == (40, 1, "")

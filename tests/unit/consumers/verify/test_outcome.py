@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 from tests.unit.consumers.verify.hosts import Log, at
-from tests.unit.consumers.verify.stream_in_memory import FRAMING, recount_of
+from tests.unit.consumers.verify.recounting import FRAMING, recount_of
 
 from unmask.consumers.topic_reader import Row
 from unmask.consumers.verify.evidence import AsOf
@@ -27,18 +27,25 @@ def mismatch(published: int, recounted: int = 2) -> Mismatch:
 
 
 def test_a_mismatch_is_certain_once_it_has_stood_unchanged_for_long_enough() -> None:
+    settling, ends = Settling(5.0), {0: 10}
+    assert settling.note([mismatch(1)], ends, ends, 0.0) == ([], [mismatch(1)])
+    assert settling.note([mismatch(1)], ends, ends, 4.9) == ([], [mismatch(1)])
+    assert settling.note([mismatch(1)], ends, ends, 5.0) == ([mismatch(1)], [])
+
+
+def test_a_mismatch_is_open_while_the_recount_has_not_come_past_what_stood_in_the_log() -> None:
     settling = Settling(5.0)
-    assert settling.note([mismatch(1)], 0.0) == ([], [mismatch(1)])
-    assert settling.note([mismatch(1)], 4.9) == ([], [mismatch(1)])
-    assert settling.note([mismatch(1)], 5.0) == ([mismatch(1)], [])
+    settling.note([mismatch(1)], {0: 10, 1: 4}, {0: 10, 1: 5}, 0.0)
+    assert settling.note([mismatch(1)], {0: 90, 1: 4}, {0: 99, 1: 99}, 9.0)[0] == []
+    assert settling.note([mismatch(1)], {0: 90, 1: 5}, {0: 99, 1: 99}, 9.1) == ([mismatch(1)], [])
 
 
 def test_a_mismatch_that_changes_or_goes_away_begins_anew() -> None:
     settling = Settling(5.0)
-    settling.note([mismatch(1)], 0.0)
-    assert settling.note([mismatch(1, 3)], 5.0)[0] == []
-    assert settling.note([], 9.0) == ([], [])
-    assert settling.note([mismatch(1, 3)], 10.0)[0] == []
+    settling.note([mismatch(1)], {}, {}, 0.0)
+    assert settling.note([mismatch(1, 3)], {}, {}, 5.0)[0] == []
+    assert settling.note([], {}, {}, 9.0) == ([], [])
+    assert settling.note([mismatch(1, 3)], {}, {}, 10.0)[0] == []
 
 
 def mark(offset: int, read_through: float, partitions: int = 2) -> Mark:
@@ -95,6 +102,9 @@ def test_what_stands_in_the_way_is_said_with_what_to_do() -> None:
     assert "restart its workers" in told({0: mark(0, 100, 3), 1: mark(0, 100, 3)}, 120)[0]
     assert "7 record(s) stand in the log" in told(keeping_up, 120, still=Open(unread=7))[0]
     assert "changed a moment ago" in told(keeping_up, 120, still=Open([mismatch(1)]))[0]
+    assert (
+        "no windows of 10 s, only of 60, 3600" in told(keeping_up, 120, still=Open(sizes=[10], counted=[60, 3600]))[0]
+    )
     assert "still say PENDING" in told(keeping_up, 120, still=Open(withheld=[mismatch(1)]))[0]
 
 

@@ -69,6 +69,7 @@ def sessions(draw: st.DrawFn, names: list[str]) -> Session:
         anonymous_fallbacks=draw(numbers),
         masked=draw(st.lists(st.fixed_dictionaries({"operation_id": tokens, "occurred_at": instants}), max_size=2)),
         degraded_further=draw(numbers),
+        further=draw(st.sets(tokens, max_size=3)),
         proven=draw(st.dictionaries(tokens, st.booleans(), max_size=3)),
         teardowns=draw(st.lists(st.fixed_dictionaries({"occurred_at": instants}), max_size=2)),
         abandoned_at=draw(st.none() | instants),

@@ -88,6 +88,19 @@ def test_degraded_operations_beyond_the_named_ones_are_counted_once_each() -> No
     assert len(session.masked) == 64
 
 
+def test_a_degraded_operation_beyond_the_named_ones_counts_once_however_many_batches_tell_of_it() -> None:
+    life = Life()
+    folded = _started(life)
+    for number in range(MAX_DEGRADED):
+        life.masked(T0 + SECOND, operation_id=f"op-{number}")
+    folded.batch(life.cut(T0 + 2 * SECOND))
+    for hop in range(3):
+        for number in range(100):
+            life.masked(T0 + (3 + hop) * SECOND, operation_id=f"further-{number}")
+        folded.batch(life.cut(T0 + (4 + hop) * SECOND))
+    assert _session(folded).degraded_further == 100
+
+
 def test_a_session_open_when_its_emitter_closes_is_abandoned_at_once() -> None:
     life = Life()
     folded = _started(life)

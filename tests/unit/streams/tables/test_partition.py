@@ -28,6 +28,9 @@ class NothingKnown:
     def discharged_at(self, session_id: str, digest: str) -> int | None:
         return None
 
+    def withdrawn_at(self, session_id: str) -> int | None:
+        return None
+
 
 class Log:
     """The topics of one table partition, and partitions that read them."""

@@ -4,10 +4,12 @@ from typing import Any
 
 from tests.table_records import at, masked, session_tally, teardown
 
+from unmask.schemas.codes import Directive
 from unmask.schemas.keys import session_key
 from unmask.streams.tables.obligations import ObligationBook
 from unmask.streams.tables.rules import TableRules
 from unmask.streams.tables.session_table import JudgedSession, SessionTable
+from unmask.streams.tables.standing_verdict import StandingVerdict
 from unmask.streams.verdict import Obligation, adjudicate
 
 
@@ -26,6 +28,9 @@ class Known:
     def discharged_at(self, session_id: str, digest: str) -> int | None:
         return self.book.discharged_at(session_id, digest)
 
+    def withdrawn_at(self, session_id: str) -> int | None:
+        return self.book.withdrawn_at(session_id)
+
 
 def table(known: Known, *tallies: dict[str, Any]) -> SessionTable:
     made = SessionTable(TableRules(table_partitions=1), known)
@@ -34,7 +39,7 @@ def table(known: Known, *tallies: dict[str, Any]) -> SessionTable:
     return made
 
 
-def take(made: SessionTable, standing: dict[str, Any] | None = None) -> dict[str, JudgedSession]:
+def take(made: SessionTable, standing: StandingVerdict | None = None) -> dict[str, JudgedSession]:
     return {judged.session_id: judged for judged in made.take_judged(lambda _: standing)}
 
 
@@ -147,8 +152,12 @@ def test_an_earlier_discharge_does_not_cover_a_verdict_that_grew_worse() -> None
 
 
 def test_a_worker_that_knows_nothing_of_the_predecessor_does_not_turn_a_verdict_clean() -> None:
-    standing = {"inherited_from": ["s1", "s0"], "directive": "PROBE_UPSTREAM_BEFORE_ACTION", "digest": "x"}
-    made = table(Known(), session_tally("s2", predecessor_session_id="s1", teardowns=[teardown(10)]))
+    tally = session_tally("s2", predecessor_session_id="s1", teardowns=[teardown(10)])
+    left = Obligation("s1", Directive.PROBE_UPSTREAM_BEFORE_ACTION, ("s0",))
+    stood = adjudicate([tally], threshold=0.05, obligations=[left])
+    assert stood is not None
+    standing = StandingVerdict.of(stood)
+    made = table(Known(), tally)
     verdict = take(made, standing)["s2"].verdict
     assert verdict is not None
     assert verdict["inherited_from"] == ["s1", "s0"]

@@ -1,0 +1,182 @@
+"""One soak from the first broker to the last comparison."""
+
+import shutil
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.chaos.soak.checks import Checks
+from tests.chaos.soak.compare import check_claims, check_verdicts, check_windows
+from tests.chaos.soak.conductor import Conductor
+from tests.chaos.soak.injector import Injector
+from tests.chaos.soak.journal import read_journals
+from tests.chaos.soak.lives import Life, read_lives
+from tests.chaos.soak.log import Log, read_log
+from tests.chaos.soak.plan import Action, Plan
+from tests.chaos.soak.sampler import Sampler
+from tests.chaos.soak.truth import Truth, expected_verdicts
+
+from unmask.consumers.devbroker import JvmBroker
+from unmask.schemas.topic_admin import create_topics
+from unmask.schemas.topics import Topics
+
+__all__ = ["Result", "soak"]
+
+_NODES = 3
+_PARTITIONS = 6
+_SETTLE_S = 150.0
+_LOOK_S = 3.0
+_VERIFY_S = 400.0
+
+
+@dataclass(slots=True)
+class Result:
+    """What came of it."""
+
+    plan: Plan
+    checks: Checks = field(default_factory=Checks)
+    faults: list[str] = field(default_factory=list)
+    """What went wrong beside the comparisons."""
+    worker_ends: list[str] = field(default_factory=list)
+    done: Counter[str] = field(default_factory=Counter)
+    lives: list[Life] = field(default_factory=list)
+    log: Log = field(default_factory=Log)
+    windows: Counter[str] = field(default_factory=Counter)
+    verdicts: Counter[str] = field(default_factory=Counter)
+    replayed: int = 0
+    unreadable: int = 0
+    published: int = 0
+    """Window records that ever stood."""
+    claims: int = 0
+    excused: int = 0
+    late: int = 0
+    skewed: int = 0
+    verify: int | None = None
+    verify_said: str = ""
+    settled_s: float = 0.0
+    elapsed_s: float = 0.0
+
+    @property
+    def good(self) -> bool:
+        """Whether everything agrees."""
+        return self.checks.good and not self.faults and self.verify == 0
+
+
+def soak(plan: Plan, folder: Path, say: Callable[[str], None]) -> Result:
+    """Runs it. Raises what keeps it from being run at all."""
+    began = time.monotonic()
+    broker = JvmBroker(folder / "kafka", nodes=_NODES)
+    broker.start()
+    try:
+        topics = Topics("soak", events_partitions=_PARTITIONS, table_partitions=_PARTITIONS)
+        create_topics(broker.bootstrap, topics, _NODES)
+        say(f"Three brokers serve after {time.monotonic() - began:.0f} s; workers and hosts start.")
+        result = _run(plan, folder, broker, topics, say)
+    finally:
+        broker.stop()
+    shutil.rmtree(folder / "kafka", ignore_errors=True)
+    result.elapsed_s = time.monotonic() - began
+    return result
+
+
+def _run(plan: Plan, folder: Path, broker: JvmBroker, topics: Topics, say: Callable[[str], None]) -> Result:
+    result = Result(plan)
+    injector = Injector(broker.bootstrap, topics, plan.replays_per_second, plan.seed + 2)
+    sampler = Sampler(broker.bootstrap, topics)
+    conductor = Conductor(plan, folder, broker, topics, injector, say)
+    try:
+        sampler.start()
+        injector.start()
+        conductor.run()
+        injector.stop()
+        say("The load is over; the hosts end.")
+        conductor.end_hosts()
+        say("The hosts have ended; the log is read.")
+        _examine(result, conductor, sampler, broker, topics, say)
+        result.replayed, result.unreadable = injector.replayed, injector.unreadable
+        _verify(result, broker, topics, say)
+    finally:
+        conductor.stop()
+        sampler.stop()
+    result.faults += [*conductor.faults, *(repr(e) for e in (sampler.error, injector.error) if e is not None)]
+    result.worker_ends, result.done = conductor.worker_ends, conductor.done
+    _check_minimums(result)
+    return result
+
+
+def _examine(
+    result: Result,
+    conductor: Conductor,
+    sampler: Sampler,
+    broker: JvmBroker,
+    topics: Topics,
+    say: Callable[[str], None],
+) -> None:
+    plan, began = result.plan, time.monotonic()
+    settled = Checks()
+    journals = read_journals(conductor.journals)
+    result.log = read_log(broker.bootstrap, topics)
+    result.lives = read_lives(settled, journals, result.log)
+    truth = Truth.of((*plan.window_seconds, 0), result.lives, result.log)
+    verdicts = expected_verdicts(result.lives)
+    say(f"{sum(len(j.entries) for j in journals):,} journal entries and {result.log.records:,} records are read; now "
+        "everything published must come to agree.")  # fmt: skip
+    while True:
+        checks = Checks()
+        with sampler.lock:
+            windows, stands = list(sampler.windows.values()), dict(sampler.verdicts)
+        result.windows = check_windows(checks, truth, windows)
+        check_verdicts(checks, verdicts, stands)
+        if checks.good or time.monotonic() - began > _SETTLE_S + plan.window_seconds[-1]:
+            break
+        conductor.tend_workers()
+        time.sleep(_LOOK_S)
+    result.settled_s = time.monotonic() - began
+    # What agrees must go on to agree: the tables may not take anything back.
+    with sampler.lock:
+        claims, result.published = list(sampler.claims), sampler.records
+    heard = {emitter: chain.first_heard for emitter, chain in result.log.chains.items()}
+    result.claims = len(claims)
+    result.excused = check_claims(checks, truth, claims, heard, plan.grace_ms * 1_000)
+    for part in (settled, checks):
+        result.checks.compared.update(part.compared)
+        result.checks.failed.update(part.failed)
+        result.checks.differences.extend(part.differences)
+    result.verdicts.update(str(verdict["verdict"]) for verdict in stands.values())
+    whole = [w for w in windows if w["window_seconds"] == 0 and w["scope"] is None and w["capability"] is None]
+    result.late, result.skewed = (sum(w[name] for w in whole) for name in ("late", "skewed"))
+
+
+def _verify(result: Result, broker: JvmBroker, topics: Topics, say: Callable[[str], None]) -> None:
+    plan = result.plan
+    say("`unmask verify` counts everything again.")
+    sizes = [argument for size in (*plan.window_seconds, 0) for argument in ("--window-seconds", str(size))]
+    ran = subprocess.run(
+        [
+            *(sys.executable, "-m", "unmask.consumers.cli.main", "verify", *sizes, "--settle", "30"),
+            *("--write-off-seconds", str(plan.write_off_s), "--bootstrap", broker.bootstrap),
+            *("--namespace", topics.namespace),
+        ],
+        capture_output=True, text=True, timeout=_VERIFY_S, check=False,
+    )  # fmt: skip
+    result.verify, result.verify_said = ran.returncode, ran.stdout + ran.stderr
+
+
+def _check_minimums(result: Result) -> None:
+    least, done = result.plan.minimums, result.done
+    events = sum(len(life.counted) + len(life.lost) for life in result.lives)
+    for what, wanted, had in (
+        ("events", least.events, events),
+        ("worker kills", least.worker_kills, done[Action.KILL_WORKER]),
+        ("worker stops", least.worker_stops, done[Action.STOP_WORKER]),
+        ("host kills", least.host_kills, done[Action.KILL_HOST]),
+        ("broker kills", least.broker_kills, done[Action.KILL_BROKER]),
+        ("replays", least.replays, result.replayed),
+        ("unreadable records", least.unreadable, result.unreadable),
+    ):
+        if had < wanted:
+            result.faults.append(f"too few {what} to prove anything: {had:,} of {wanted:,}")
