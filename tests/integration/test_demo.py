@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from confluent_kafka.admin import AdminClient
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(150)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(200)]
 
 _ROOT = Path(__file__).parents[2]
-_LONGEST_S = 110.0
+_LONGEST_S = 160.0  # on a machine that does much else; about 60 s otherwise
 
 
 def demo(kafka: str, temporary: Path, *arguments: str) -> "subprocess.Popen[str]":

@@ -52,7 +52,8 @@ class AlertsFeed:
             rows = self._reader.read(timeout)
         except TopicUnreadable:
             self.close()
-            self._source.forget_shape()
+            # Of brokers that restarted, a client may go on asking with what it knew of them before.
+            self._source = TopicSource(self._source.topic, self._source.bootstrap)
             raise
         self._positions = dict(self._reader.positions)
         news: list[Alert | UnreadableAlert] = []

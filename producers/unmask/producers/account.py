@@ -79,6 +79,10 @@ class Account:
         if count:
             self._uncut[family, cause] += count
 
+    def given_up(self) -> int:
+        """Events in batches that were given up, of all families."""
+        return sum(self._given_up.values())
+
     def cut_so_far(self, family: Family) -> int:
         """Events in batches, whatever became of these."""
         return self._cut[family]

@@ -25,7 +25,7 @@ Encode = Callable[[str, dict[str, Any]], bytes]
 
 
 class Batcher:
-    """Cuts the batches of one emitter's life; with `seq` and `accounted_through`, of one that was begun before."""
+    """Cuts the batches of one emitter's life; with `seq`, `accounted_through` and `told`, of one begun before."""
 
     def __init__(
         self,
@@ -37,14 +37,19 @@ class Batcher:
         max_events: int,
         seq: int = 0,
         accounted_through: int | None = None,
+        told: int = 0,
     ) -> None:
         self.identity = identity
         self.max_bytes = max_bytes
         self.openings_dropped = 0
+        self.out_of_room = False
+        """Whether the last cut had to drop something for want of room."""
         self._encode = encode
         self._max_events = max_events
         self._account = account
         self._seq = seq
+        self.told = told
+        """Events given up after their cut of which the last batch tells; any further ones are still to be told of."""
         self._accounted_through = identity.started_at - 1 if accounted_through is None else accounted_through
 
     @property
@@ -73,6 +78,7 @@ class Batcher:
         With `room` the batches together have at most so many bytes. What exceeds them is dropped, as `outbox_full`,
         and there may be no batch at all; the next one then tells. Only a closing batch is always made.
         """
+        self.out_of_room = False
         events.sort(key=itemgetter(0))
         pieces = self._pieces(events)
         pieces.reverse()
@@ -85,6 +91,7 @@ class Batcher:
                 batches.append(made)
                 room = None if room is None else room - len(made.data)
             elif made is DropCause.OUTBOX_FULL:
+                self.out_of_room = True
                 # Nothing that comes later may be in before it, and trying halves would take long.
                 for rest in (piece, *reversed(pieces)):
                     self._drop(rest, made)
@@ -134,6 +141,7 @@ class Batcher:
             return DropCause.OUTBOX_FULL
         self._seq += 1
         self._accounted_through = sent_at
+        self.told = self._account.given_up()
         self._account.cut(held)
         return StoredBatch(self.identity.emitter_id, self._seq, data, held, closing, sent_at)
 

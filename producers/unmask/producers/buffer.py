@@ -54,17 +54,18 @@ class Lane:
         """newest[0]: nanoseconds of about the newest event."""
 
     def count_on(self) -> None:
-        """Count one record call on the next lap, this one being full."""
+        """Count one record call where the lap that was known is full: on the newest one."""
         try:
             lap = self.lap
             while lap is not None:
-                # Whoever comes late may put an older lap back here; it is full, and leads to the same next one.
-                lap = self.lap = lap.following()
-                self.count = lap.add
                 try:
                     lap.add()
                 except ValueError:
+                    # Only now is it certain that it is full: another thread may have gone on in the meantime.
+                    lap = lap.following()
                     continue
+                # Whoever comes late may put an older lap back here; it is full, and leads to the same next one.
+                self.lap, self.count = lap, lap.add
                 return
         except OSError:
             # No memory or no descriptor for another lap. The background thread writes this count down a little later.

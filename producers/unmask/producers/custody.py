@@ -72,7 +72,12 @@ class Custody:
     @property
     def over(self) -> bool:
         """Whether nothing is left to be told of it once its batches are delivered."""
-        return self.closing_delivered
+        return self.closing_delivered and self._account.given_up() <= self.told
+
+    @property
+    def told(self) -> int:
+        """Events given up after their cut of which the last batch tells."""
+        return self._batcher.told
 
     def now(self) -> int:
         """Microseconds by the host's clock."""

@@ -70,7 +70,7 @@ def tracked(
 
 def _is(kind: Callable[[object], bool], function: object) -> bool:
     # An object that can be called is what its class's __call__ is.
-    return kind(function) or kind(getattr(type(function), "__call__", None))
+    return kind(function) or kind(getattr(type(function), "__call__", None))  # noqa: B004
 
 
 def _caller() -> "Session | Operation":

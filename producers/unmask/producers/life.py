@@ -2,6 +2,7 @@
 
 import secrets
 from collections import Counter
+from dataclasses import replace
 from importlib.metadata import PackageNotFoundError, version
 
 from unmask.producers.account import Account
@@ -10,7 +11,7 @@ from unmask.producers.buffer import Buffer, Lane
 from unmask.producers.custody import Clock, Custody
 from unmask.producers.events import Cleaner, Event
 from unmask.producers.framer import Framer
-from unmask.producers.report import FAMILIES, Counts, DeliveryReport, FamilyCount, OutboxHealth
+from unmask.producers.report import FAMILIES, Counts, DeliveryReport, FamilyCount, OutboxHealth, OutboxState
 from unmask.producers.settings import EmitterSettings
 from unmask.producers.store import MemoryStore, Owner, Stores
 from unmask.producers.tick import Tick
@@ -160,4 +161,6 @@ class EmitterLife(Custody):
     def outbox_health(self) -> OutboxHealth | None:
         """How the disk outbox is; None where there is none."""
         with self.lock:
-            return self._store.health()
+            health = self._store.health()
+            full = health is not None and health.state is OutboxState.ON and self._batcher.out_of_room
+            return replace(health, state=OutboxState.FULL) if health is not None and full else health

@@ -4,34 +4,32 @@ What failed on the way (A's fault) and who answered instead (B's answer) are kep
 answer hid a failure is anything recorded. An error that reaches the caller is not hidden, so it is not recorded.
 """
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable
+from collections.abc import Callable
 from dataclasses import replace
-from inspect import isawaitable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, ParamSpec, Self, Unpack
 
+from unmask.producers.calls import Calls
 from unmask.producers.claims import SessionClaims
-from unmask.producers.errors import NotAttempted
 from unmask.producers.marks import NOT_GIVEN, Answered, Marks, Trying
 from unmask.producers.masking import Concluding
-from unmask.producers.options import Asked, CallOptions, MarkOptions
+from unmask.producers.options import Asked, MarkOptions
 from unmask.producers.place import Hop, Place
+from unmask.producers.published import identifier
 from unmask.producers.recorder import Recorder
 from unmask.producers.route import Route
-from unmask.producers.streaming import astream_of, stream_of
-from unmask.producers.ways import Substitute, ways_of
+from unmask.producers.ways import Substitute
 from unmask.schemas.codes import Equivalence
 
 if TYPE_CHECKING:
     from unmask.producers.session import Session
 
-__all__ = ["Operation", "Substitute"]
+__all__ = ["Operation"]
 
 P = ParamSpec("P")
-T = TypeVar("T")
 
 
-class Operation:
+class Operation(Calls):
     """One unit of work as its caller sees it: retries and hops in it count as one.
 
     An operation is of one capability. A call in it that enters another one is an operation of its own, so that the
@@ -89,99 +87,6 @@ class Operation:
     ) -> None:
         self.__exit__(kind, error, traceback)
 
-    # -- calls
-
-    def call(
-        self,
-        upstream: str,
-        primary: Callable[[], T] | None,
-        *substitutes: Substitute | Callable[[], T],
-        **options: Unpack[CallOptions],
-    ) -> T:
-        """The first answer of `primary` and its substitutes, in order. The last error where none answers.
-
-        `primary` is None where it may not be called, for example while a breaker is open. Raises NotAttempted where
-        there is then nothing to call at all.
-        """
-        asked = Asked(upstream, **options)
-        ways = ways_of(upstream, primary, substitutes, asked.receipt)
-        operation, route = self._begin(asked, tried=primary is not None)
-        for number, way in enumerate(ways, 1):
-            place = operation._place_of(way)
-            try:
-                with place:
-                    answer: T = way.call()
-            except Exception as error:
-                route.failed(place, way, error)
-                if number < len(ways):
-                    continue
-                raise
-            if number < len(ways) and asked.accept is not None and not asked.accept(answer):
-                route.refused(place, way)
-                continue
-            route.answered(way, answer)
-            return answer
-        raise NotAttempted("the primary was not attempted, and nothing stands in for it")
-
-    async def acall(
-        self,
-        upstream: str,
-        primary: Callable[[], Awaitable[T] | T] | None,
-        *substitutes: Substitute | Callable[[], Awaitable[T] | T],
-        **options: Unpack[CallOptions],
-    ) -> T:
-        """call() for functions whose answers are awaited; plain ones may stand among them."""
-        asked = Asked(upstream, **options)
-        ways = ways_of(upstream, primary, substitutes, asked.receipt)
-        operation, route = self._begin(asked, tried=primary is not None)
-        for number, way in enumerate(ways, 1):
-            place = operation._place_of(way)
-            try:
-                with place:
-                    answer = way.call()
-                    if isawaitable(answer):
-                        answer = await answer
-            except Exception as error:
-                route.failed(place, way, error)
-                if number < len(ways):
-                    continue
-                raise
-            if number < len(ways) and asked.accept is not None and not asked.accept(answer):
-                route.refused(place, way)
-                continue
-            route.answered(way, answer)
-            return answer  # type: ignore[no-any-return]
-        raise NotAttempted("the primary was not attempted, and nothing stands in for it")
-
-    def stream(
-        self,
-        upstream: str,
-        primary: Callable[[], Iterable[T]] | None,
-        *substitutes: Substitute | Callable[[], Iterable[T]],
-        **options: Unpack[CallOptions],
-    ) -> Generator[T, Any, Any]:
-        """The items of `primary`; where it breaks off, also after it began, those of the next substitute.
-
-        The operation goes through a fallback where a substitute delivered, and the session's objective is missed where
-        the stream began and no substitute could bring it to its end. Nothing is called before the first item is asked
-        for; `accept` is not asked.
-        """
-        asked = Asked(upstream, **options)
-        ways = ways_of(upstream, primary, substitutes, asked.receipt)
-        return stream_of(lambda: self._begin_stream(asked, tried=primary is not None), ways)
-
-    def astream(
-        self,
-        upstream: str,
-        primary: Callable[[], Any] | None,
-        *substitutes: Substitute | Callable[[], Any],
-        **options: Unpack[CallOptions],
-    ) -> AsyncGenerator[Any, Any]:
-        """stream() for asynchronous iterables, and for coroutines that give one; plain ones may stand among them."""
-        asked = Asked(upstream, **options)
-        ways = ways_of(upstream, primary, substitutes, asked.receipt)
-        return astream_of(lambda: self._begin_stream(asked, tried=primary is not None), ways)
-
     # -- manual marks: for code that falls back by itself, and says what it did. They never raise an Exception.
 
     def trying(self, upstream: str) -> Trying:
@@ -235,9 +140,10 @@ class Operation:
         self.failed(upstream, error)
         self.answered(by, answer=answer, equivalence=equivalence, **options)
 
-    # --
+    # -- calls
 
-    def _begin(self, asked: Asked, *, tried: bool) -> tuple["Operation", Route]:
+    def begin_call(self, asked: Asked, *, tried: bool) -> tuple[Route, Callable[[Substitute], Place]]:
+        """Begin a call of this operation: its route, and the place in which to try a way. Never raises an Exception."""
         try:
             operation = self._of(asked)
         except Exception:
@@ -247,17 +153,18 @@ class Operation:
         route = Route(operation._concluding, asked)
         if not tried:
             route.not_attempted()
-        return operation, route
+        return route, operation._place_of
+
+    def _operation_for(self, operation_id: str | None) -> "Operation":
+        if operation_id is None:
+            return self
+        return Operation(self._recorder, self._claims, identifier(operation_id), self._session)
 
     def _count(self) -> None:
         asked = self._asked
         self._claims.operation(self.operation_id)
         if asked.capability is not None and self._claims.first_attempt(self.operation_id, asked.capability):
             self._recorder.record_route_attempt(asked.capability, asked.entry_point, asked.run_id)
-
-    def _begin_stream(self, asked: Asked, *, tried: bool) -> tuple[Route, Callable[[Substitute], Place]]:
-        operation, route = self._begin(asked, tried=tried)
-        return route, operation._place_of
 
     def _of(self, asked: Asked) -> "Operation":
         """The operation that a call belongs to: this one, or one of its own where this one is of another capability."""

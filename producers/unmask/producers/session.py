@@ -1,9 +1,10 @@
 """A session of work as agent code uses it: a context that counts operations and says at its end how it went."""
 
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable
+from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, Unpack
+from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar, Unpack
 
+from unmask.producers.calls import Calls
 from unmask.producers.carrying import carried
 from unmask.producers.claims import SessionClaims
 from unmask.producers.classify import UNATTRIBUTED
@@ -11,11 +12,10 @@ from unmask.producers.delivered import TeardownDelivery
 from unmask.producers.log_watch import watch_logging
 from unmask.producers.marks import NOT_GIVEN, cause_of
 from unmask.producers.operation import Operation
-from unmask.producers.options import CallOptions, MarkOptions
+from unmask.producers.options import MarkOptions
 from unmask.producers.place import Place, here
 from unmask.producers.published import identifier
 from unmask.producers.uncaught import watch_uncaught
-from unmask.producers.ways import Substitute
 from unmask.schemas.codes import Equivalence, Family
 
 if TYPE_CHECKING:
@@ -25,10 +25,9 @@ __all__ = ["Session"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
-T = TypeVar("T")
 
 
-class Session:
+class Session(Calls):
     """Opened on entry; on exit torn down with its outcome. An exception is a failure and goes on unchanged.
 
     A second layer of the same host that opens the same session joins it: one opening, one teardown. A call inside of
@@ -145,50 +144,6 @@ class Session:
         """
         return self._new(operation_id, capability, entry_point, run_id).begin()
 
-    def call(
-        self,
-        upstream: str,
-        primary: Callable[[], T] | None,
-        *substitutes: Substitute | Callable[[], T],
-        operation_id: str | None = None,
-        **options: Unpack[CallOptions],
-    ) -> T:
-        """Operation.call in the operation that this code runs in, else as an operation of its own."""
-        return self._joined_or_new(operation_id).call(upstream, primary, *substitutes, **options)
-
-    async def acall(
-        self,
-        upstream: str,
-        primary: Callable[[], Awaitable[T] | T] | None,
-        *substitutes: Substitute | Callable[[], Awaitable[T] | T],
-        operation_id: str | None = None,
-        **options: Unpack[CallOptions],
-    ) -> T:
-        """Operation.acall in the operation that this code runs in, else as an operation of its own."""
-        return await self._joined_or_new(operation_id).acall(upstream, primary, *substitutes, **options)
-
-    def stream(
-        self,
-        upstream: str,
-        primary: Callable[[], Iterable[T]] | None,
-        *substitutes: Substitute | Callable[[], Iterable[T]],
-        operation_id: str | None = None,
-        **options: Unpack[CallOptions],
-    ) -> Generator[T, Any, Any]:
-        """Operation.stream in the operation that this code runs in, else as an operation of its own."""
-        return self._joined_or_new(operation_id).stream(upstream, primary, *substitutes, **options)
-
-    def astream(
-        self,
-        upstream: str,
-        primary: Callable[[], Any] | None,
-        *substitutes: Substitute | Callable[[], Any],
-        operation_id: str | None = None,
-        **options: Unpack[CallOptions],
-    ) -> AsyncGenerator[Any, Any]:
-        """Operation.astream in the operation that this code runs in, else as an operation of its own."""
-        return self._joined_or_new(operation_id).astream(upstream, primary, *substitutes, **options)
-
     def fell_back(
         self,
         upstream: str,
@@ -243,7 +198,7 @@ class Session:
         place = self._place()
         return None if place is None else place.operation
 
-    def _joined_or_new(self, operation_id: str | None) -> Operation:
+    def _operation_for(self, operation_id: str | None) -> Operation:
         joined = self._joined() if operation_id is None else None
         return self._new(operation_id, None, "-", None) if joined is None else joined
 

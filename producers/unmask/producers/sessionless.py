@@ -1,6 +1,6 @@
 """Calls outside of any session: the work is done, and what a sink can be told without a session it is told.
 
-An attempt and a fallback count for their capability all the same. A masked error belongs to a session, so there is none.
+An attempt and a fallback count for their capability all the same. A masked error has no place to go.
 """
 
 from itertools import count

@@ -67,6 +67,11 @@ class Owner(Protocol):
         """Whether nothing is left to be told of it once its batches are delivered."""
         ...
 
+    @property
+    def told(self) -> int:
+        """Events given up after their cut of which the last batch tells."""
+        ...
+
     def now(self) -> int:
         """Microseconds by the host's clock."""
         ...

@@ -53,14 +53,14 @@ def check_windows(checks: Checks, truth: Truth, standing: Iterable[Mapping[str, 
         whole: Counter[Label] = Counter()
         flawed: set[str] = set()
         witnessed = False
-        for line in truth.lines:
+        for line in sorted({*truth.lines, *(line for line, _ in records if line is not None)}):
             place = (*window, line)
             counts, flaws = truth.counts.get(place, Counter()), truth.flawed.get(place, set())
             whole.update(counts)
             flawed |= flaws
             seen = place in truth.witnessed
             witnessed |= seen
-            if counts or flaws or seen:
+            if counts or flaws or seen or any(of == line for of, _ in records):
                 _check_scope(checks, truth, about, line, records, counts, flaws, seen)
         total = records.get((None, None))
         checks.holds("windows", total is not None, f"{about}: no record of the window as a whole")
@@ -79,7 +79,8 @@ def _check_scope(
     for capability in (None, *sorted(capabilities)):
         record = records.get((line, capability))
         named = f"{about} {line} {capability or ''}"
-        checks.holds("windows", record is not None, f"{named}: no record")
+        needed = bool(counts or flawed or witnessed)
+        checks.holds("windows", record is not None or not needed, f"{named}: no record")
         if record is not None:
             _check_record(checks, named, record, counts, capability)
             _check_evidence(checks, truth, about, line, record, flawed, witnessed)

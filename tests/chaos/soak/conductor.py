@@ -93,14 +93,12 @@ class Conductor:
             slot.start()
         began, steps = time.monotonic(), list(self.plan.steps)
         while (elapsed := time.monotonic() - began) < self.plan.seconds:
-            while steps and steps[0].at <= elapsed:
-                step = steps[0]
-                if not self._do(step):
-                    # Its target is not there yet; it is waited for.
-                    break
-                steps.pop(0)
-                self.done[step.action] += 1
-                self.say(f"{elapsed:6.1f} s  {step.action} {step.target}")
+            for step in [step for step in steps if step.at <= elapsed]:
+                # One whose target is not there yet waits for it, and holds no other one back.
+                if self._do(step):
+                    steps.remove(step)
+                    self.done[step.action] += 1
+                    self.say(f"{elapsed:6.1f} s  {step.action} {step.target}")
             self._tend()
             time.sleep(_TICK_S)
         self.faults.extend(f"there was no time for {step.action} {step.target}" for step in steps)
@@ -111,8 +109,9 @@ class Conductor:
         for slot in self._hosts.values():
             if not slot.running():
                 slot.start()
-        # A life that has only begun has yet to find what it must adopt.
-        time.sleep(2.0)
+        deadline = time.monotonic() + _HOST_END_S
+        while not all(map(self._begun, self._hosts.values())) and time.monotonic() < deadline:
+            time.sleep(_TICK_S)
         for slot in self._hosts.values():
             slot.expected = True
             if slot.child is not None:
@@ -153,8 +152,7 @@ class Conductor:
         elif step.action in (Action.KILL_HOST, Action.END_HOST):
             slot = self._hosts[target]
             cut_off = self._cut_off(target).exists()
-            written = (self.journals / f"{target}-{slot.lives}.json").exists()
-            if cut_off or not written or not slot.running() or slot.expected:
+            if cut_off or not self._begun(slot) or not slot.running() or slot.expected:
                 return False
             if step.action is Action.KILL_HOST:
                 self._kill(slot, now)
@@ -173,6 +171,9 @@ class Conductor:
         else:
             self.injector.put_unreadable(int(target))
         return True
+
+    def _begun(self, host: _Slot) -> bool:
+        return (self.journals / f"{host.name}-{host.lives}.json").exists()
 
     def _kill(self, slot: _Slot, now: float) -> None:
         if slot.child is not None:

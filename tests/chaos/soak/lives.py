@@ -43,6 +43,9 @@ class Stretch(NamedTuple):
     after: int
     through: int
     families: frozenset[str]
+    told_after: int
+    """By the host's own clock, as its sessions are told of."""
+    told_through: int
 
 
 @dataclass(slots=True)
@@ -194,11 +197,11 @@ def _counts_at(batch: Batch, told: int) -> int:
 def _stretches(chain: Chain) -> Iterator[Stretch]:
     """Between which cuts something is lost, by the accounts on both sides."""
     before: dict[str, int] = {}
-    cut = chain.started
+    cut = told = chain.started
     for batch in chain.in_order():
         held = {family.value: len(events) for family, events in _arrays(batch.body).items()}
         now = {account["family"]: account["recorded"] for account in batch.body["accounts"]}
         lossy = {family for family, recorded in now.items() if recorded - before.get(family, 0) != held.get(family, 0)}
         if lossy:
-            yield Stretch(cut, batch.cut, frozenset(lossy))
-        before, cut = now, batch.cut
+            yield Stretch(cut, batch.cut, frozenset(lossy), told, batch.body["sent_at"])
+        before, cut, told = now, batch.cut, batch.body["sent_at"]

@@ -51,8 +51,7 @@ class Child:
         self._wait(None)
 
     def end(self, timeout: float) -> int:
-        """SIGTERM, and wait; SIGKILL after `timeout` seconds. The exit code."""
-        self.signal(signal.SIGTERM)
+        """Wait for the end that was asked for; SIGKILL after `timeout` seconds. The exit code."""
         try:
             return self._wait(timeout)
         except subprocess.TimeoutExpired:

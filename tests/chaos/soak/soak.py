@@ -1,6 +1,5 @@
 """One soak from the first broker to the last comparison."""
 
-import shutil
 import subprocess
 import sys
 import time
@@ -8,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tests.chaos.soak.checks import Checks
 from tests.chaos.soak.compare import check_claims, check_verdicts, check_windows
@@ -18,7 +18,7 @@ from tests.chaos.soak.lives import Life, read_lives
 from tests.chaos.soak.log import Log, read_log
 from tests.chaos.soak.plan import Action, Plan
 from tests.chaos.soak.sampler import Sampler
-from tests.chaos.soak.truth import Truth, expected_verdicts
+from tests.chaos.soak.truth import ExpectedVerdict, Truth, expected_verdicts
 
 from unmask.consumers.devbroker import JvmBroker
 from unmask.schemas.topic_admin import create_topics
@@ -78,7 +78,6 @@ def soak(plan: Plan, folder: Path, say: Callable[[str], None]) -> Result:
         result = _run(plan, folder, broker, topics, say)
     finally:
         broker.stop()
-    shutil.rmtree(folder / "kafka", ignore_errors=True)
     result.elapsed_s = time.monotonic() - began
     return result
 
@@ -98,7 +97,6 @@ def _run(plan: Plan, folder: Path, broker: JvmBroker, topics: Topics, say: Calla
         say("The hosts have ended; the log is read.")
         _examine(result, conductor, sampler, broker, topics, say)
         result.replayed, result.unreadable = injector.replayed, injector.unreadable
-        _verify(result, broker, topics, say)
     finally:
         conductor.stop()
         sampler.stop()
@@ -126,17 +124,15 @@ def _examine(
     say(f"{sum(len(j.entries) for j in journals):,} journal entries and {result.log.records:,} records are read; now "
         "everything published must come to agree.")  # fmt: skip
     while True:
-        checks = Checks()
-        with sampler.lock:
-            windows, stands = list(sampler.windows.values()), dict(sampler.verdicts)
-        result.windows = check_windows(checks, truth, windows)
-        check_verdicts(checks, verdicts, stands)
+        checks, windows = _look(result, sampler, truth, verdicts)
         if checks.good or time.monotonic() - began > _SETTLE_S + plan.window_seconds[-1]:
             break
         conductor.tend_workers()
         time.sleep(_LOOK_S)
     result.settled_s = time.monotonic() - began
-    # What agrees must go on to agree: the tables may not take anything back.
+    _verify(result, broker, topics, say)
+    # Once more: the tables may not have taken anything back.
+    checks, windows = _look(result, sampler, truth, verdicts)
     with sampler.lock:
         claims, result.published = list(sampler.claims), sampler.records
     heard = {emitter: chain.first_heard for emitter, chain in result.log.chains.items()}
@@ -146,9 +142,21 @@ def _examine(
         result.checks.compared.update(part.compared)
         result.checks.failed.update(part.failed)
         result.checks.differences.extend(part.differences)
-    result.verdicts.update(str(verdict["verdict"]) for verdict in stands.values())
-    whole = [w for w in windows if w["window_seconds"] == 0 and w["scope"] is None and w["capability"] is None]
+    result.verdicts.update(str(verdict.verdict) for verdict in verdicts.values())
+    whole = [w for w in windows if w["window_seconds"] == plan.window_seconds[0] and w["scope"] is None]
     result.late, result.skewed = (sum(w[name] for w in whole) for name in ("late", "skewed"))
+
+
+def _look(
+    result: Result, sampler: Sampler, truth: Truth, verdicts: dict[str, ExpectedVerdict]
+) -> tuple[Checks, list[dict[str, Any]]]:
+    """One comparison of what stands now."""
+    checks = Checks()
+    with sampler.lock:
+        windows, stands = list(sampler.windows.values()), dict(sampler.verdicts)
+    result.windows = check_windows(checks, truth, windows)
+    check_verdicts(checks, verdicts, stands)
+    return checks, windows
 
 
 def _verify(result: Result, broker: JvmBroker, topics: Topics, say: Callable[[str], None]) -> None:

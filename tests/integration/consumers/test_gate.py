@@ -338,6 +338,7 @@ def test_questions_reconciliations_and_overrides_are_on_the_admissions_topic(
         assert asked.reconcile(lambda _: False).answer is AdmissionAnswer.RECONCILE_FIRST
         assert asked.reconcile(lambda _: True).answer is AdmissionAnswer.ADMITTED
         assert gate.admit("s-2", mutating=False).override(by="ana", reason_code="drill").admitted
+        publish_verdicts(degraded_verdict("s-1", operations=21))
         with gate.guard("s-1", probe=lambda obligation: obligation.upstreams == ("prices",)) as admission:
             assert admission.admitted
     records = admissions(kafka, topics)

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from tests.unit.producers.recorded import RecordingHost
 
 from unmask.producers import Emitter, EmitterSettings
 from unmask.producers.store import MemoryStore, StoredBatch
@@ -60,3 +61,11 @@ def cut(emitter: Emitter, kept: KeptBatches) -> Callable[[], list[dict[str, Any]
         return kept.decoded
 
     return close_and_read
+
+
+@pytest.fixture(scope="module")
+def host() -> Iterator[RecordingHost]:
+    """One emitter for all tests of a module; each takes a session of its own."""
+    made = RecordingHost()
+    yield made
+    made.emitter.close(0)

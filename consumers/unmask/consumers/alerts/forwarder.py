@@ -23,7 +23,7 @@ from unmask.consumers.unreadable import TopicUnreadable
 
 __all__ = ["Forwarder", "Reporter", "Sender"]
 
-_COMMIT_SECONDS = 0.5
+_COMMIT_SECONDS = 0.1
 _SAY_AGAIN_SECONDS = 60.0
 _REOPEN_SECONDS = 2.0
 _BUSY_SECONDS, _IDLE_SECONDS = 0.02, 0.2
@@ -76,6 +76,7 @@ class Forwarder:
         self._opened = False
         self._read_on_at = -1
         self._failing = False
+        self._said = ""
         self._say_again_at = 0.0
         self.left_behind = 0
         """Changes that had been read and not taken when partitions were last given up; whoever reads on has them."""
@@ -98,8 +99,11 @@ class Forwarder:
             except TopicUnreadable as trouble:
                 if not self._opened:
                     raise
-                self._reporter.trouble(f"{trouble} Trying again.")
+                self._say_unreadable(trouble)
                 time.sleep(_REOPEN_SECONDS)
+                # What the client knew of the brokers may be what stands in the way: after their restart a topic has
+                # leaders of another epoch, and some questions are asked with the old one until much later.
+                self._source = TopicSource(self._source.topic, self._source.bootstrap)
 
     def assigned(self, begins: Mapping[int, Begin]) -> None:
         """Recalls what the receiver knows of these partitions."""
@@ -190,6 +194,12 @@ class Forwarder:
         if self._failing:
             self._failing = False
             self._reporter.trouble(f"{self._receiver.shown} answers as it should again.")
+
+    def _say_unreadable(self, trouble: TopicUnreadable) -> None:
+        text, now = str(trouble), time.monotonic()
+        if text != self._said or now >= self._say_again_at:
+            self._said, self._say_again_at = text, now + _SAY_AGAIN_SECONDS
+            self._reporter.trouble(f"{text} Trying again.")
 
     def _say_failed(self, answer: Failed, pause: float, now: float) -> None:
         if self._failing and now < self._say_again_at:

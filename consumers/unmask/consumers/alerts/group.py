@@ -12,7 +12,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 from unmask.consumers.alerts.begin import Begin, begin, metadata_of
 from unmask.consumers.topic_reader import Row
 from unmask.consumers.topic_source import TopicSource
-from unmask.consumers.unreadable import explain
+from unmask.consumers.unreadable import BrokerSilent, explain
 from unmask.schemas.kafka import consumer_config
 
 __all__ = ["AlertGroup", "GroupListener"]
@@ -57,6 +57,7 @@ class AlertGroup:
         self._committed: dict[int, int] = {}
         self._paused = False
         self._silent = False
+        self._cause: str | None = None
         source.shape(_OPEN_SECONDS)
         settings: dict[str, Any] = {
             "log_level": 2,
@@ -180,10 +181,13 @@ class AlertGroup:
                 self._committed[place.partition] = max(self._stood(place.partition), place.offset)
 
     def _on_error(self, error: KafkaError) -> None:
-        # Said once until something arrives again: the client goes on trying by itself.
-        if error.code() == KafkaError._ALL_BROKERS_DOWN and not self._silent:
+        # Said once until something arrives again: the client goes on trying by itself. That all brokers are down says
+        # less than the refused connection before it.
+        if error.code() != KafkaError._ALL_BROKERS_DOWN:
+            self._cause = error.str()
+        elif not self._silent:
             self._silent = True
-            self._complain(f"{explain(error, self._source.topic, self._source.bootstrap)} Trying again.")
+            self._complain(f"{BrokerSilent(self._source.bootstrap, self._cause or error.str())} Trying again.")
 
     def _row(self, message: Message) -> Row | None:
         failure = message.error()

@@ -190,8 +190,8 @@ KINDS: dict[AlertKind, Kind] = {
         Severity.CRITICAL,
         _unverifiable,
         lambda alert: (
-            f"Let nothing continue session {alert.session_id} until its verdict stands again. Find out who can write to "
-            "the verdict topic, and take that right from everybody but the stream workers."
+            f"Let nothing continue session {alert.session_id} until its verdict stands again. Find out who can write "
+            "to the verdict topic, and take that right from everybody but the stream workers."
         ),
     ),
     AlertKind.UNKNOWN_ALERT: Kind(

@@ -1,14 +1,17 @@
-"""`unmask gate`: ask the gate from a shell; the exit code is the answer."""
+"""`unmask gate`: ask the gate from a shell, where the exit code is the answer; and what became of its answers."""
 
 import json
-from typing import Annotated
+import sys
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.text import Text
+from typer.core import TyperGroup
 
 from unmask.consumers.cli._connection import (
     DEFAULT,
+    FAILED,
     Bootstrap,
     Namespace,
     address,
@@ -16,18 +19,44 @@ from unmask.consumers.cli._connection import (
     named_failures,
     topics_of,
 )
-from unmask.consumers.gate import DEFAULT_TIMEOUT, Admission, Gate, OverrideNotNamed, exit_code_table
+from unmask.consumers.cli._signing import SigningKey, TrustedKeys
+from unmask.consumers.gate import (
+    DEFAULT_TIMEOUT,
+    Admission,
+    AdmissionsUnfinished,
+    Gate,
+    OverrideNotNamed,
+    exit_code_table,
+    read_enforcement,
+)
+from unmask.consumers.topic_source import TopicSource
+from unmask.schemas.signing_keys import signing_from_environment
 
 __all__ = ["app"]
 
 _TABLE = "\n\n".join(f"{code:>2}  {answer}: {meaning}." for code, answer, meaning in exit_code_table())
-_EPILOG = f"Exit codes:\n\n{_TABLE}\n\n 1  the command itself could not run;  2  it was called wrongly."
+_EPILOG = (
+    f"Exit codes:\n\n{_TABLE}\n\n 1  the command itself could not run;  2  it was called wrongly.\n\n"
+    "See also: unmask gate stats, for what became of the answers. A session of that name: unmask gate ask stats."
+)
 
-app = typer.Typer(add_completion=False)
+
+class _AskByDefault(TyperGroup):
+    """`unmask gate SESSION` asks; only the name of a subcommand does something else."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        if args and args[0] not in self.commands:
+            args = ["ask", *args]
+        return super().parse_args(ctx, args)
+
+
+app = typer.Typer(
+    cls=_AskByDefault, help="Ask whether a successor may act.", no_args_is_help=True, add_completion=False
+)
 
 
 @app.command(epilog=_EPILOG)
-def gate(
+def ask(
     session: Annotated[str, typer.Argument(help="The session whose work is to be continued.", show_default=False)],
     mutating: Annotated[
         bool, typer.Option("--mutating/--read-only", help="Whether the successor wants to change anything.")
@@ -43,6 +72,8 @@ def gate(
     reason_code: Annotated[
         str | None, typer.Option(help="Why, with --override-by: one word of letters, digits, _ . -", show_default=False)
     ] = None,
+    signing_key: SigningKey = None,
+    trusted_keys: TrustedKeys = None,
     bootstrap: Bootstrap = None,
     namespace: Namespace = DEFAULT,
 ) -> None:
@@ -50,7 +81,18 @@ def gate(
     if (override_by is None) != (reason_code is None):
         raise typer.BadParameter("give both or neither", param_hint="--override-by / --reason-code")
     topics_of(namespace)
-    with named_failures("gate"), Gate(address(bootstrap), namespace, live=False, record_timeout=timeout) as opened:
+    with (
+        named_failures("gate"),
+        Gate(
+            address(bootstrap),
+            namespace,
+            live=False,
+            record_timeout=timeout,
+            signing_key=signing_key,
+            trusted_keys=trusted_keys,
+            on_progress=_Progress() if sys.stderr.isatty() else None,
+        ) as opened,
+    ):
         admission = opened.admit(session, mutating=mutating, timeout=timeout, successor=successor)
         if override_by is not None and reason_code is not None:
             try:
@@ -62,6 +104,61 @@ def gate(
     else:
         _tell(admission)
     raise typer.Exit(admission.exit_code)
+
+
+@app.command()
+def stats(
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that reading may take.")] = 60.0,
+    trusted_keys: TrustedKeys = None,
+    bootstrap: Bootstrap = None,
+    namespace: Namespace = DEFAULT,
+) -> None:
+    """Count the gate's answers and what became of them: upheld, shown wrong later, overridden, and by whom."""
+    topics = topics_of(namespace)
+    unusable = 0
+
+    def pass_over() -> None:
+        nonlocal unusable
+        unusable += 1
+
+    with named_failures("gate stats"):
+        _, trust = signing_from_environment(None, trusted_keys)
+        source = TopicSource(topics.admissions.name, address(bootstrap), compacted=False)
+        try:
+            report = read_enforcement(source, timeout=timeout, trust=trust, on_unusable=pass_over)
+        except AdmissionsUnfinished as error:
+            complain(f"unmask gate stats: {error}")
+            raise typer.Exit(FAILED) from error
+    if unusable:
+        complain(f"{unusable} records of {topics.admissions.name} cannot be read or believed, and count for nothing.")
+    told = report.as_dict()
+    if as_json:
+        typer.echo(json.dumps(told, indent=2, allow_nan=False))
+        return
+    typer.echo(f"{report.questions:,} questions")
+    for part in ("answers", "outcomes", "overrides"):
+        counted = ", ".join(f"{name} {count:,}" for name, count in told[part].items() if count)
+        typer.echo(f"{part}: {counted or 'none'}")
+    typer.echo(f"withdrawals: {report.withdrawals:,}")
+    share = "not known yet" if report.refusals_upheld is None else f"{report.refusals_upheld:.1%}"
+    typer.echo(f"refusals that were shown right, of those shown right or wrong: {share}")
+
+
+class _Progress:
+    """How much has been read, on standard error, while that takes long enough to see."""
+
+    def __init__(self) -> None:
+        self._shown = False
+
+    def __call__(self, share: float) -> None:
+        if share < 1.0:
+            self._shown = True
+            sys.stderr.write(f"\rreading verdicts: {share:4.0%}")
+        elif self._shown:
+            self._shown = False
+            sys.stderr.write("\r\x1b[K")
+        sys.stderr.flush()
 
 
 def _tell(admission: Admission) -> None:

@@ -1,12 +1,19 @@
 """The gate that a successor must pass before it sends traffic, and the verdict view behind it."""
 
 from unmask.consumers.gate.admission import Admission, OverrideNotNamed
-from unmask.consumers.gate.decide import decide
-from unmask.consumers.gate.entry import Entry, NoRecord, Recorded, Tombstone, Undecodable, Unread
+from unmask.consumers.gate.decide import decide, discharged
+from unmask.consumers.gate.discharge import Discharge
+from unmask.consumers.gate.discharges import DischargesView
+from unmask.consumers.gate.enforcement import Enforcement, Outcome, Report
+from unmask.consumers.gate.entry import Displaced, Entry, NoRecord, Recorded, Tombstone, Undecodable, Unread
 from unmask.consumers.gate.exit_codes import EXIT_CODES, exit_code_table
+from unmask.consumers.gate.followed import NotRead
 from unmask.consumers.gate.gate import DEFAULT_TIMEOUT, Gate
 from unmask.consumers.gate.guard import Guard
-from unmask.consumers.gate.obligation import AsyncProbe, Obligation, Probe
+from unmask.consumers.gate.history import AdmissionsUnfinished, read_enforcement
+from unmask.consumers.gate.obligation import AsyncProbe, MaskedAnswer, Obligation, Probe
+from unmask.consumers.gate.passage import Passage
+from unmask.consumers.gate.refetch import AsyncFetch, Fetch
 from unmask.consumers.gate.refusals import (
     AdmissionRefused,
     Halted,
@@ -28,19 +35,31 @@ __all__ = [
     "AdmissionAnswer",
     "AdmissionRefused",
     "AdmissionStep",
+    "AdmissionsUnfinished",
+    "AsyncFetch",
     "AsyncProbe",
+    "Discharge",
+    "DischargesView",
+    "Displaced",
+    "Enforcement",
     "Entry",
+    "Fetch",
     "Gate",
     "Guard",
     "Halted",
+    "MaskedAnswer",
     "NoRecord",
     "NoVerdict",
+    "NotRead",
     "NotReady",
     "Obligation",
+    "Outcome",
     "OverrideNotNamed",
+    "Passage",
     "Probe",
     "ReconcileFirst",
     "Recorded",
+    "Report",
     "Tombstone",
     "Undecodable",
     "Unproven",
@@ -51,6 +70,8 @@ __all__ = [
     "VerdictView",
     "Withdrawn",
     "decide",
+    "discharged",
     "exit_code_table",
+    "read_enforcement",
     "verdict_source",
 ]

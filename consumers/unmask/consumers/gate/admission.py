@@ -5,14 +5,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
 from unmask.consumers.gate.exit_codes import EXIT_CODES
-from unmask.consumers.gate.obligation import (
-    AsyncProbe,
-    Attempt,
-    Obligation,
-    Probe,
-    attempt,
-    attempt_async,
-)
+from unmask.consumers.gate.obligation import AsyncProbe, Attempt, Obligation, Probe, attempt, attempt_async
+from unmask.consumers.gate.refetch import AsyncFetch, Fetch, refetch, refetch_async
 from unmask.consumers.gate.refusals import REFUSALS
 from unmask.consumers.gate.verdict_facts import VerdictFacts
 from unmask.schemas.codes import AdmissionAnswer, AdmissionStep, Directive
@@ -68,6 +62,8 @@ class Admission:
     """What must be done first; None where no verdict could be read."""
     verdict: VerdictFacts | None = None
     """What the answer rests on; None where no verdict could be verified."""
+    earlier: VerdictFacts | None = None
+    """Where the newest record cannot be verified, the last one that could be: for audit, it admits nobody."""
     step: AdmissionStep = AdmissionStep.ASKED
     admission_id: str = ""
     """Names the question; the records of all its steps share it."""
@@ -96,7 +92,14 @@ class Admission:
         if facts is None or self.answer not in open_answers:
             return None
         return Obligation(
-            facts.session_id, facts.directive, facts.upstreams, facts.signatures, facts.receipts, facts.inherited_from
+            facts.session_id,
+            facts.directive,
+            facts.upstreams,
+            facts.signatures,
+            tuple(answer.receipt for answer in facts.masked),
+            facts.inherited_from,
+            facts.masked,
+            facts.unlisted,
         )
 
     def raise_for_refusal(self) -> "Admission":
@@ -125,6 +128,27 @@ class Admission:
         if obligation is None:
             return self.raise_for_refusal()
         outcome = await attempt_async(probe, obligation)
+        return await asyncio.to_thread(self._settle, outcome)
+
+    def refetch(self, fetch: Fetch) -> "Admission":
+        """Carry the directive out by fetching every answer of a substitute again; like reconcile in all else.
+
+        `fetch` gets one MaskedAnswer after the other and returns True where the primary's own answer took its place.
+        It fails where the verdict does not list them all, or earlier sessions' directives are open: then reconcile.
+        """
+        obligation = self.obligation
+        if obligation is None:
+            return self.raise_for_refusal()
+        return self._settle(refetch(fetch, obligation))
+
+    async def arefetch(self, fetch: AsyncFetch) -> "Admission":
+        """Like refetch, with a function that may be a coroutine function; the loop is not blocked."""
+        import asyncio
+
+        obligation = self.obligation
+        if obligation is None:
+            return self.raise_for_refusal()
+        outcome = await refetch_async(fetch, obligation)
         return await asyncio.to_thread(self._settle, outcome)
 
     def override(self, *, by: str, reason_code: str) -> "Admission":
@@ -157,6 +181,7 @@ class Admission:
             "admission_id": self.admission_id,
             "successor_session_id": self.successor_session_id,
             "verdict": None if self.verdict is None else _summary(self.verdict),
+            "earlier": None if self.earlier is None else _summary(self.earlier),
         }
 
     def _settle(self, outcome: Attempt) -> "Admission":
@@ -216,8 +241,11 @@ def _summary(facts: VerdictFacts) -> Mapping[str, Any]:
         "findings": [str(finding) for finding in facts.findings],
         "contradictions": [str(contradiction) for contradiction in facts.contradictions],
         "inherited_from": list(facts.inherited_from),
+        "inherited_cut": facts.inherited_cut,
         "upstreams": list(facts.upstreams),
         "signatures": list(facts.signatures),
         "ended_at": iso(facts.ended_at),
         "digest": facts.digest,
+        "writer": facts.writer,
+        "sequence": facts.sequence,
     }

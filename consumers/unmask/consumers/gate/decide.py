@@ -3,9 +3,7 @@
 Rules are tried from the worst to the best; whatever none of them names falls through to a refusal.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 from unmask.consumers.gate.admission import Admission
 from unmask.consumers.gate.discharge import Discharge

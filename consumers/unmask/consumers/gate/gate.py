@@ -1,32 +1,39 @@
 """The gate: asked before a successor sends traffic, answered from the verdicts as they stand at that moment."""
 
 import asyncio
+import logging
 import secrets
-import threading
 import time
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from unmask.consumers.gate.admission import Admission
-from unmask.consumers.gate.decide import decide
+from unmask.consumers.gate.decide import decide, discharged
+from unmask.consumers.gate.discharge import Discharge
 from unmask.consumers.gate.entry import Entry, Unread
+from unmask.consumers.gate.followed import NotRead
 from unmask.consumers.gate.guard import Guard
 from unmask.consumers.gate.obligation import Probe
+from unmask.consumers.gate.reading import Reading
 from unmask.consumers.gate.recorder import AdmissionRecorder, admission_record
 from unmask.consumers.gate.verdict_facts import VerdictFacts
-from unmask.consumers.gate.view import VerdictNotReady, VerdictView
-from unmask.consumers.topic_source import TopicSource
 from unmask.consumers.unreadable import TopicForbidden, TopicUnreadable, TopicWrongPolicy
-from unmask.schemas.partitioner import partition_for
+from unmask.schemas.codes import AdmissionAnswer
+from unmask.schemas.signing_keys import signing_from_environment
 from unmask.schemas.tokens import opaque_id
 from unmask.schemas.topics import Topics, namespace_from_environment
 
 __all__ = ["DEFAULT_TIMEOUT", "Gate"]
 
+_logger = logging.getLogger(__name__)
 _RETRY_SECONDS = 0.1
 DEFAULT_TIMEOUT = 5.0
 """Seconds that a question may take in all."""
+
+OnProgress = Callable[[float], None]
 
 
 class Gate:
@@ -34,8 +41,10 @@ class Gate:
 
     With `live` (the default) the partitions that were asked for stay in memory and are followed, for many questions;
     without, each question reads its session's partition once. Both are read to the end offset taken at the question.
-    `bootstrap` and `namespace` come from KAFKA_BOOTSTRAP_SERVERS and UNMASK_NAMESPACE where they are left out.
-    Raises NoBroker where no broker is named at all.
+    `bootstrap` and `namespace` come from KAFKA_BOOTSTRAP_SERVERS and UNMASK_NAMESPACE where they are left out,
+    `signing_key` and `trusted_keys` from UNMASK_SIGNING_KEY and UNMASK_TRUSTED_KEYS. With trusted keys, what none of
+    them signed admits nobody; with a signing key, what this gate records is signed.
+    Raises NoBroker where no broker is named at all; KeyFileUnusable, SigningUnavailable.
     """
 
     def __init__(
@@ -45,15 +54,16 @@ class Gate:
         *,
         live: bool = True,
         record_timeout: float = DEFAULT_TIMEOUT,
+        signing_key: Path | None = None,
+        trusted_keys: Path | None = None,
+        on_progress: OnProgress | None = None,
     ) -> None:
         topics = Topics(namespace or namespace_from_environment())
-        self._source = TopicSource(topics.verdicts.name, bootstrap)
-        self._recorder = AdmissionRecorder(topics, bootstrap, give_up_after=record_timeout)
+        signer, self._trust = signing_from_environment(signing_key, trusted_keys)
+        self._topic = topics.verdicts.name
+        self._reading = Reading(topics, bootstrap, live=live, trust=self._trust, on_progress=on_progress)
+        self._recorder = AdmissionRecorder(topics, bootstrap, give_up_after=record_timeout, signer=signer)
         self._record_timeout = record_timeout
-        self._live = live
-        self._lock = threading.Lock()
-        self._views: dict[int, VerdictView] = {}
-        self._closed = False
 
     def admit(
         self,
@@ -67,13 +77,14 @@ class Gate:
 
         `mutating=False` asks for reads only. `successor` is the session that wants to begin, for the records.
         """
-        answer = decide(self._look_up(session_id, timeout), mutating=mutating)
         admission = replace(
-            answer,
+            self._ask(session_id, mutating, timeout),
             admission_id=secrets.token_hex(16),
             successor_session_id=None if successor is None else opaque_id(successor),
             desk=self,
         )
+        if admission.answer is AdmissionAnswer.UNVERIFIABLE:
+            _logger.warning("refused: %s", admission.reason)
         self._recorder.post(admission_record(admission, _now(), about=admission.verdict))
         return admission
 
@@ -105,9 +116,8 @@ class Gate:
 
     def look_again(self, admission: Admission) -> Admission:
         """The answer to an admission's question now, unrecorded."""
-        answer = decide(self._look_up(admission.session_id, DEFAULT_TIMEOUT), mutating=admission.mutating)
         return replace(
-            answer,
+            self._ask(admission.session_id, admission.mutating, DEFAULT_TIMEOUT),
             admission_id=admission.admission_id,
             successor_session_id=admission.successor_session_id,
             desk=self,
@@ -126,12 +136,7 @@ class Gate:
 
     def close(self, timeout: float | None = None) -> None:
         """Let go of everything; records still on their way get `timeout` seconds, by default 2 at most."""
-        with self._lock:
-            self._closed = True
-            views = list(self._views.values())
-            self._views.clear()
-        for view in views:
-            view.close()
+        self._reading.close()
         self._recorder.close(min(2.0, self._record_timeout) if timeout is None else timeout)
 
     def __enter__(self) -> Self:
@@ -142,14 +147,34 @@ class Gate:
     ) -> None:
         self.close()
 
-    def _look_up(self, session_id: str, timeout: float) -> Entry:
-        """What the topic holds for a session at this moment, or why that is not known in time."""
+    def _ask(self, session_id: str, mutating: bool, timeout: float) -> Admission:
         key = opaque_id(session_id)
         deadline = time.monotonic() + timeout
+        answer = decide(self._look_up(key, deadline), mutating=mutating, topic=self._topic, trust=self._trust)
+        # What admits needs no further reason, and what rests on no verdict cannot have been discharged.
+        if answer.answer is AdmissionAnswer.ADMITTED or answer.verdict is None:
+            return answer
+        try:
+            return discharged(answer, self._discharge(answer, deadline))
+        except (NotRead, TopicUnreadable) as error:
+            cause = str(error)
+        except Exception as error:
+            cause = f"Reading failed ({type(error).__name__})."
+        # It is a refusal with or without that, and the same one.
+        return replace(answer, reason=f"{answer.reason} Whether that was done already is not known. {cause}")
+
+    def _discharge(self, answer: Admission, deadline: float) -> Discharge | None:
+        assert answer.verdict is not None  # whoever calls has seen to it
+        return self._reading.discharge(
+            answer.session_id, answer.verdict.digest, mutating=answer.mutating, deadline=deadline
+        )
+
+    def _look_up(self, key: str, deadline: float) -> Entry:
+        """What the topic holds for a session at this moment, or why that is not known in time."""
         while True:
             try:
-                return self._look(key, deadline)
-            except (TopicWrongPolicy, TopicForbidden, VerdictNotReady) as cause:
+                return self._reading.entry(key, deadline)
+            except (TopicWrongPolicy, TopicForbidden, NotRead) as cause:
                 return Unread(key, str(cause))
             except TopicUnreadable as cause:
                 # A topic may be about to appear, and a leader about to be chosen.
@@ -159,35 +184,6 @@ class Gate:
             except Exception as error:
                 # A gate that fails must refuse, whatever failed.
                 return Unread(key, f"The verdicts could not be read ({type(error).__name__}).")
-
-    def _look(self, key: str, deadline: float) -> Entry:
-        if self._closed:
-            raise VerdictNotReady("This gate is closed; make a new one.")
-        partition = partition_for(key, self._source.shape(deadline - time.monotonic()).partitions)
-        if self._live:
-            return self._fresh(self._view(partition), partition, key, deadline)
-        with VerdictView(self._source, partitions=[partition], only=key) as view:
-            # It takes its own end offset, after the question came.
-            view.wait_ready(deadline - time.monotonic())
-            return view.entry(key)
-
-    def _fresh(self, view: VerdictView, partition: int, key: str, deadline: float) -> Entry:
-        read = view.position(partition)
-        end = self._source.end_offsets([partition], deadline - time.monotonic())[partition]
-        # Taken in this order: what was read before cannot lie behind the end now, unless the topic is another one.
-        if read > end:
-            view.read_anew()
-        view.wait_for(partition, end, deadline - time.monotonic())
-        return view.entry(key)
-
-    def _view(self, partition: int) -> VerdictView:
-        with self._lock:
-            if self._closed:
-                raise VerdictNotReady("This gate is closed; make a new one.")
-            view = self._views.get(partition)
-            if view is None:
-                view = self._views[partition] = VerdictView(self._source, partitions=[partition]).start()
-            return view
 
 
 def _now() -> int:

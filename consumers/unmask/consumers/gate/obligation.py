@@ -7,17 +7,15 @@ from inspect import isawaitable
 from unmask.schemas.codes import Directive
 
 __all__ = [
-    "AsyncFetch",
     "AsyncProbe",
     "Attempt",
-    "Fetch",
     "MaskedAnswer",
     "Obligation",
     "Probe",
     "attempt",
     "attempt_async",
-    "fetch_each",
-    "fetch_each_async",
+    "discard",
+    "raised",
 ]
 
 
@@ -55,11 +53,6 @@ Probe = Callable[[Obligation], bool]
 
 AsyncProbe = Callable[[Obligation], Awaitable[bool] | bool]
 
-Fetch = Callable[[MaskedAnswer], bool]
-"""Replaces a substitute's answer by the primary's own. True, and nothing else, means that it succeeded."""
-
-AsyncFetch = Callable[[MaskedAnswer], Awaitable[bool] | bool]
-
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
@@ -74,12 +67,9 @@ def attempt(probe: Probe, obligation: Obligation) -> Attempt:
     try:
         outcome: object = probe(obligation)
     except Exception as error:
-        return _raised(error)
+        return raised(error)
     if isawaitable(outcome):
-        # Nobody will await it here: end it without the interpreter's warning.
-        close = getattr(outcome, "close", None)
-        if close is not None:
-            close()
+        discard(outcome)
         return Attempt(False, "the probe is asynchronous; use areconcile")
     return _judge(outcome)
 
@@ -91,61 +81,19 @@ async def attempt_async(probe: AsyncProbe, obligation: Obligation) -> Attempt:
         if isawaitable(outcome):
             outcome = await outcome
     except Exception as error:
-        return _raised(error)
+        return raised(error)
     return _judge(outcome)
 
 
-def fetch_each(fetch: Fetch) -> Probe:
-    """A probe that fetches every answer of a substitute from its primary, and fails unless that is all there is."""
-
-    def probe(obligation: Obligation) -> bool:
-        _all_listed(obligation)
-        return all(_succeeded(attempt_one(fetch, masked)) for masked in obligation.masked)
-
-    return probe
+def discard(outcome: object) -> None:
+    """End what nobody will await, without the interpreter's warning."""
+    close = getattr(outcome, "close", None)
+    if close is not None:
+        close()
 
 
-def fetch_each_async(fetch: AsyncFetch) -> AsyncProbe:
-    """Like fetch_each, one after the other, with a function that may be a coroutine function."""
-
-    async def probe(obligation: Obligation) -> bool:
-        _all_listed(obligation)
-        for masked in obligation.masked:
-            outcome: object = fetch(masked)
-            if isawaitable(outcome):
-                outcome = await outcome
-            if not _succeeded(outcome):
-                return False
-        return True
-
-    return probe
-
-
-class NotAllListed(Exception):
-    """A verdict does not list all answers of substitutes; carry its directive out by reconcile instead."""
-
-
-def _all_listed(obligation: Obligation) -> None:
-    if obligation.unlisted or obligation.inherited_from:
-        raise NotAllListed
-
-
-def attempt_one(fetch: Fetch, masked: MaskedAnswer) -> object:
-    """What fetching one answer gave; a coroutine nobody will await counts for nothing."""
-    outcome: object = fetch(masked)
-    if isawaitable(outcome):
-        close = getattr(outcome, "close", None)
-        if close is not None:
-            close()
-        return None
-    return outcome
-
-
-def _succeeded(outcome: object) -> bool:
-    return outcome is True
-
-
-def _raised(error: Exception) -> Attempt:
+def raised(error: Exception) -> Attempt:
+    """The failure that an exception of the caller's code is; only its type's name is told."""
     return Attempt(False, f"the probe raised {type(error).__name__}")
 
 

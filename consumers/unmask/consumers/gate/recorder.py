@@ -10,6 +10,7 @@ from unmask.consumers.gate.admission import Admission
 from unmask.consumers.gate.verdict_facts import VerdictFacts
 from unmask.schemas.codec import encode
 from unmask.schemas.kafka import producer_config
+from unmask.schemas.signing import Signer, sign_admission
 from unmask.schemas.topics import Topics
 
 __all__ = ["AdmissionRecorder", "admission_record"]
@@ -38,6 +39,7 @@ def admission_record(
         "successor_session_id": admission.successor_session_id,
         "by": by,
         "reason_code": reason_code,
+        "signature": None,
     }
 
 
@@ -58,10 +60,16 @@ class _Closed(Exception):
 
 
 class AdmissionRecorder:
-    """A producer of admission records. Safe for use by several threads; connects when the first record is sent."""
+    """A producer of admission records, signed where there is a `signer`.
 
-    def __init__(self, topics: Topics, bootstrap: str | None, *, give_up_after: float) -> None:
+    Safe for use by several threads; connects when the first record is sent.
+    """
+
+    def __init__(
+        self, topics: Topics, bootstrap: str | None, *, give_up_after: float, signer: Signer | None = None
+    ) -> None:
         self._topic = topics.admissions.name
+        self._signer = signer
         self._give_up_after = give_up_after
         self._config = producer_config(
             bootstrap,
@@ -79,7 +87,7 @@ class AdmissionRecorder:
         """Send without waiting. What cannot be sent is lost: it informs, and decides nothing."""
         try:
             producer = self._connected()
-            producer.produce(self._topic, key=record["session_id"], value=encode("admission", record))
+            producer.produce(self._topic, key=record["session_id"], value=self._value(record))
             producer.poll(0)
         except (BufferError, KafkaException, _Closed):
             return
@@ -90,9 +98,7 @@ class AdmissionRecorder:
         deadline = time.monotonic() + self._give_up_after
         try:
             producer = self._connected()
-            producer.produce(
-                self._topic, key=record["session_id"], value=encode("admission", record), on_delivery=report
-            )
+            producer.produce(self._topic, key=record["session_id"], value=self._value(record), on_delivery=report)
             while not report.arrived.is_set() and time.monotonic() < deadline:
                 producer.poll(_POLL_SECONDS)
         except _Closed:
@@ -118,6 +124,10 @@ class AdmissionRecorder:
         if producer is not None:
             producer.flush(timeout)
             producer.purge()
+
+    def _value(self, record: dict[str, Any]) -> bytes:
+        signed = record if self._signer is None else sign_admission(record, self._topic, self._signer)
+        return encode("admission", signed)
 
     def _connected(self) -> Producer:
         with self._lock:

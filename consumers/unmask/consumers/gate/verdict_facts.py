@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from unmask.consumers.gate.obligation import MaskedAnswer
 from unmask.schemas.codes import (
     Contradiction,
     Directive,
@@ -52,18 +53,30 @@ class VerdictFacts:
     contradictions: tuple[Contradiction, ...]
     inherited_from: tuple[str, ...]
     """Sessions whose directive is still open."""
+    inherited_cut: int
+    """How many more there are."""
     upstreams: tuple[str, ...]
     """Upstreams that failed behind a substitute, each once, in order of first appearance."""
     signatures: tuple[str, ...]
     """Their signatures, each once."""
-    receipts: tuple[str, ...]
-    """What answered instead, one for each masked error that the verdict lists."""
+    masked: tuple[MaskedAnswer, ...]
+    """Which operation, which upstream, and what answered instead, for each masked error that the verdict lists."""
     masked_equivalences: tuple[Equivalence, ...]
     masked_cut: int
     """Masked errors that the verdict counts but does not list."""
     ended_at: int
     """Microseconds since the epoch."""
     digest: str
+    writer: str | None
+    """Slot of the worker that published it."""
+    sequence: int
+    """Its number among the verdicts of its session."""
+
+    @property
+    def unlisted(self) -> int:
+        """Degraded operations of whose answers the verdict lists none, at least."""
+        listed = len({answer.operation_id for answer in self.masked})
+        return max(self.degraded_operations - listed, self.masked_cut)
 
 
 def read_facts(record: Mapping[str, Any]) -> VerdictFacts:
@@ -91,13 +104,23 @@ def read_facts(record: Mapping[str, Any]) -> VerdictFacts:
         findings=_codes(record, "findings", Finding),
         contradictions=_codes(record, "contradictions", Contradiction),
         inherited_from=_tokens(record, "inherited_from"),
+        inherited_cut=_part(record, "inherited_cut", int),
         upstreams=tuple(dict.fromkeys(_token(operation, "upstream") for operation in masked)),
         signatures=tuple(dict.fromkeys(_token(operation, "masked_upstream_signature") for operation in masked)),
-        receipts=tuple(_token(operation, "fallback_execution_receipt") for operation in masked),
+        masked=tuple(
+            MaskedAnswer(
+                _token(operation, "operation_id"),
+                _token(operation, "upstream"),
+                _token(operation, "fallback_execution_receipt"),
+            )
+            for operation in masked
+        ),
         masked_equivalences=tuple(_code(operation, "equivalence", Equivalence) for operation in masked),
         masked_cut=_part(record, "masked_cut", int),
         ended_at=_part(record, "ended_at", int),
         digest=_part(record, "digest", str),
+        writer=None if record.get("writer") is None else _token(record, "writer"),
+        sequence=_part(record, "sequence", int),
     )
 
 
@@ -108,8 +131,10 @@ def inconsistency(facts: VerdictFacts) -> str | None:
 
 def _numbers(facts: VerdictFacts) -> str | None:
     operations, degraded, ratio = facts.operations, facts.degraded_operations, facts.ratio
-    if operations < 0 or degraded < 0 or facts.masked_cut < 0:
+    if operations < 0 or degraded < 0 or facts.masked_cut < 0 or facts.inherited_cut < 0:
         return "a count is negative"
+    if facts.inherited_cut and not facts.inherited_from:
+        return "it lists nothing of what it inherited"
     if degraded > operations:
         return "more operations are degraded than there were"
     if not math.isfinite(facts.threshold) or not 0.0 <= facts.threshold <= 1.0:

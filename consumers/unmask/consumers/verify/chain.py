@@ -53,6 +53,8 @@ class Chain:
     first_cut: int = 0
     """The cut of the batch that was read first."""
     closed: bool = False
+    ahead: bool = False
+    """Whether its clock was ever ahead by too much."""
     _runs: list[_Run] = field(default_factory=list)
     _lossy: list[Stretch] = field(default_factory=list)
 
@@ -95,6 +97,7 @@ class Chain:
         if left.last == seq - 1:
             self._join(at - 1, left, run)
         self.closed = self.closed or batch["closing"]
+        self.ahead = self.ahead or placed.ahead
         return placed
 
     def _join(self, at: int, left: _Run, right: _Run) -> None:

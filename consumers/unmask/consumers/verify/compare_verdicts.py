@@ -9,6 +9,7 @@ from unmask.consumers.verify.judgement import NotJudged, judge, verdict_fields
 from unmask.consumers.verify.outcome import Examined, Mismatch
 from unmask.consumers.verify.published import Admissions, Entry, PublishedTopic, Unusable
 from unmask.consumers.verify.recount import Recount
+from unmask.consumers.verify.session_facts import SessionFacts
 from unmask.consumers.verify.span import RECENT, Range
 from unmask.schemas.codes import Directive, Evidence, VerdictKind
 from unmask.schemas.partitioner import partition_for
@@ -18,6 +19,7 @@ __all__ = ["compare_verdicts"]
 
 _CLEAN = VerdictKind.CLEAN_SUCCESS.value
 _DEFAULT_THRESHOLD = 0.05
+_DOUBT = "in a doubt that the whole log dispels: batches out of order, several emitters, or a clock ahead"
 
 
 def compare_verdicts(
@@ -72,7 +74,8 @@ def _compare_verdict(
             examined.skip("verdicts", "its session lies before the oldest record that the log still has")
             return
         examined.verdicts += 1
-        examined.mismatches.append(Mismatch("verdict", session_id, stands, None))
+        recent = verdict["ended_at"] > _through(recount, as_of) - RECENT
+        examined.mismatches.append(Mismatch("verdict", session_id, stands, None, recent))
         return
     threshold = recount.rules.threshold
     if threshold is None:
@@ -81,40 +84,56 @@ def _compare_verdict(
     judged = judge(recount, as_of, session, threshold=threshold, inherited=inherited)
     if isinstance(judged, NotJudged):
         if verdict is not None and within.holds(verdict["ended_at"]):
-            _compare_unjudged(examined, session_id, verdict, judged)
+            recent = verdict["ended_at"] > _through(recount, as_of) - RECENT
+            _compare_unjudged(examined, session_id, verdict, judged, recent=recent)
         elif verdict is None and judged.ended and within.holds(session.last_event):
             examined.skip("verdicts", judged.why)
         return
     if not within.holds(judged.ended_at) and (verdict is None or not within.holds(verdict["ended_at"])):
         return
-    if session.out_of_order and stands is not None and _is_doubt(stands, judged.fields):
-        examined.skip("verdicts", "batches came out of order, and the stream keeps a doubt that the whole log dispels")
+    intricate = stands != judged.fields and _is_intricate(recount, session)
+    if intricate and stands is not None and _is_doubt(stands, judged.fields):
+        examined.skip("verdicts", _DOUBT)
         return
     if verdict is None and withdrawn:
         examined.skip("verdicts", "withdrawn")
         return
     examined.verdicts += 1
     if stands != judged.fields:
-        through = min((as_of.through.get(partition, 0) for partition in recount.partitions), default=0)
-        recent = (session.ended_arrival or judged.ended_at) > through - RECENT
+        recent = (session.ended_arrival or judged.ended_at) > _through(recount, as_of) - RECENT
         examined.mismatches.append(Mismatch("verdict", session_id, stands, judged.fields, recent))
 
 
+def _through(recount: Recount, as_of: AsOf) -> int:
+    """The broker's time through which every partition was read."""
+    return min((as_of.through.get(partition, 0) for partition in recount.partitions), default=0)
+
+
+def _is_intricate(recount: Recount, session: SessionFacts) -> bool:
+    """Whether what the stream knew of the session when it had to decide was less than what the whole log tells."""
+    ahead = any(recount.chains[emitter].ahead for emitter in session.emitters)
+    return session.out_of_order or len(session.emitters) > 1 or ahead
+
+
 def _is_doubt(stands: Fields, recounted: Fields) -> bool:
-    """Whether all that a verdict says against the recount is that its evidence is not complete."""
-    if stands["evidence"] != Evidence.LOSSY.value or recounted["evidence"] != Evidence.COMPLETE.value:
-        return False
-    follows = {"evidence", "verdict", "directive"} if recounted["verdict"] == _CLEAN else {"evidence"}
-    return all(stands[name] == value for name, value in recounted.items() if name not in follows)
+    """Whether all that a verdict says against the recount is that less is proven."""
+    doubted: set[str] = set()
+    if stands["evidence"] == Evidence.LOSSY.value and recounted["evidence"] == Evidence.COMPLETE.value:
+        doubted |= {"evidence", "verdict", "directive"} if recounted["verdict"] == _CLEAN else {"evidence"}
+    if recounted["equivalent"] and not stands["equivalent"]:
+        doubted.add("equivalent")
+    return all(stands[name] == value for name, value in recounted.items() if name not in doubted)
 
 
-def _compare_unjudged(examined: Examined, session_id: str, verdict: dict[str, Any], why: NotJudged) -> None:
+def _compare_unjudged(
+    examined: Examined, session_id: str, verdict: dict[str, Any], why: NotJudged, *, recent: bool
+) -> None:
     # An emitter that was given up and came back takes its sessions up again: what was said of them stands meanwhile.
     if why.ended or verdict["outcome_claimed"] is None:
         examined.skip("verdicts", why.why if why.ended else "taken up again after it had been given up")
     else:
         examined.verdicts += 1
-        examined.mismatches.append(Mismatch("verdict", session_id, verdict_fields(verdict), None))
+        examined.mismatches.append(Mismatch("verdict", session_id, verdict_fields(verdict), None, recent))
 
 
 def _inherited(

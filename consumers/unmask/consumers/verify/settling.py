@@ -46,3 +46,7 @@ class Settling:
             passed = all(counted.get(partition, 0) >= end for partition, end in seen.ends.items())
             (certain if passed and now - seen.since >= self.patience else open_still).append(mismatch)
         return certain, open_still
+
+    def still_since(self, moment: float) -> bool:
+        """Whether any of the mismatches noted last has stood since the moment or longer."""
+        return any(seen.since <= moment for seen in self._seen.values())

@@ -57,14 +57,14 @@ class AdoptedLife(Custody):
         identity = Identity(emitter_id, 0, _NOBODY, 1, "-") if reading is None else reading.identity
         batcher = Batcher(
             identity, account, encode=encode, max_bytes=_MAX_BYTES, max_events=_MAX_EVENTS, seq=standing.last_seq,
-            accounted_through=standing.last_cut if standing.last_seq else None,
+            accounted_through=standing.last_cut if standing.last_seq else None, told=standing.told,
         )  # fmt: skip
         super().__init__(account, batcher, clock, MemoryStore())
         self.partition = standing.partition
         self.closing_delivered = standing.closing_delivered
         self._standing = standing
         self._last_sign = 0
-        self._final_due = False
+        self._proven = self._final_cut = False
         lost = None if reading is None else died_with_the_host(reading, standing.totals)
         if reading is not None and lost is not None:
             for family, count in lost.items():
@@ -72,7 +72,7 @@ class AdoptedLife(Custody):
             told = any(account.dropped(family).get(DropCause.HOST_DIED) for family in FAMILIES)
             self._last_sign = last_sign(reading, standing, lost=told)
             # An emitter that never cut a batch nor recorded anything is known to nobody, and need not be.
-            self._final_due = bool(standing.last_seq or any(reading.recorded.values()))
+            self._proven = bool(standing.last_seq or any(reading.recorded.values()))
 
     @property
     def alive(self) -> int:
@@ -81,12 +81,15 @@ class AdoptedLife(Custody):
 
     @property
     def over(self) -> bool:
-        """Whether nothing is left to be told of it once its batches are delivered: it has closed, or cannot."""
-        return self.closing_delivered or not self._final_due
+        """Whether nothing is left to be told of it once its batches are delivered.
+
+        It has closed and told of every batch that was given up; or it cannot, since its account proves nothing.
+        """
+        return self._final_cut or not self._proven or super().over
 
     def cut_final(self) -> None:
         """Cut the closing batch with the last account, once what became of all others is known."""
         with self.lock:
             for batch in self._batcher.cut([], min(self._last_sign, self.now()), closing=True):
                 self._store.put(batch)
-            self._final_due = False
+            self._final_cut = True

@@ -39,21 +39,24 @@ class Descriptor:
 class RingLap:
     """One lap over `size` bytes at `offset` of a file."""
 
-    __slots__ = ("_file", "_next", "_number", "_offset", "_size", "add")
+    __slots__ = ("_file", "_mapping", "_next", "_number", "_offset", "_size", "add")
 
     def __init__(self, file: Descriptor, offset: int, size: int, number: int = 1) -> None:
-        mapping = mmap.mmap(file.number, size, offset=offset)
+        self._mapping = mapping = mmap.mmap(file.number, size, offset=offset)
         self._file, self._offset, self._size, self._number = file, offset, size, number
         self._next: dict[None, RingLap] = {}
         self.add: Callable[[], object] = partial(mapping.write, number.to_bytes(WORD, sys.byteorder))
         """Count one. Raises ValueError, counting nothing, where the lap is full."""
 
     def following(self) -> "RingLap":
-        """The lap after this one. Raises OSError where there is no memory or no descriptor for it."""
+        """The lap after this one, which is full. Raises OSError where there is no memory or no descriptor for it."""
         known = self._next.get(None)
-        if known is not None:
-            return known
-        return self._next.setdefault(None, RingLap(self._file, self._offset, self._size, self._number + 1))
+        if known is None:
+            known = self._next.setdefault(None, RingLap(self._file, self._offset, self._size, self._number + 1))
+            # A sleeping thread may keep any number of laps; they must not keep a mapping and a descriptor each. Adding
+            # to a closed mapping is a ValueError too.
+            self._mapping.close()
+        return known
 
 
 def counted(part: bytes) -> int:

@@ -23,7 +23,7 @@ _CAUSES = (
 )  # fmt: skip
 _PAIRS = tuple((family, cause) for family in FAMILIES for cause in _CAUSES)
 _NO_PARTITION = -1
-_FIXED = 6
+_FIXED = 7
 _LAYOUT = struct.Struct(f"={_FIXED + 3 * len(FAMILIES) + 2 * len(_PAIRS)}q")
 _CHECKSUM = struct.Struct("=I")
 _Key = TypeVar("_Key")
@@ -44,6 +44,8 @@ class Standing:
     """When this was written, in microseconds by the host's clock."""
     partition: int | None = None
     closing_delivered: bool = False
+    told: int = 0
+    """Events given up after their cut of which the last batch tells."""
     totals: Totals = field(default_factory=Totals)
     in_file: Mapping[Family, int] = field(default_factory=dict)
     """Events in the batches that the database holds."""
@@ -60,6 +62,7 @@ class Standing:
             self.alive,
             _NO_PARTITION if self.partition is None else self.partition,
             self.closing_delivered,
+            self.told,
             *(counts.get(family, 0) for counts in (totals.cut, self.in_file, self.unsaved) for family in FAMILIES),
             *(drops.get(pair, 0) for drops in (totals.uncut, totals.given_up) for pair in _PAIRS),
         )
@@ -71,13 +74,13 @@ class Standing:
         body, checksum = data[: _LAYOUT.size], data[_LAYOUT.size : STANDING_BYTES]
         if len(data) < STANDING_BYTES or not any(body) or _CHECKSUM.pack(zlib.crc32(body)) != checksum:
             return None
-        version, last_seq, last_cut, alive, partition, closing_delivered, *numbers = _LAYOUT.unpack(body)
+        version, last_seq, last_cut, alive, partition, closing_delivered, told, *numbers = _LAYOUT.unpack(body)
         given = iter(numbers)
         cut, in_file, unsaved = ({family: next(given) for family in FAMILIES} for _ in range(3))
         uncut, given_up = ({pair: next(given) for pair in _PAIRS} for _ in range(2))
         return cls(
             version, last_seq, last_cut, alive, None if partition == _NO_PARTITION else partition,
-            bool(closing_delivered), Totals(_some(cut), _some(uncut), _some(given_up)), _some(in_file), _some(unsaved),
+            bool(closing_delivered), told, Totals(_some(cut), _some(uncut), _some(given_up)), _some(in_file), _some(unsaved),
         )  # fmt: skip
 
 

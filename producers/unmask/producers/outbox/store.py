@@ -157,8 +157,6 @@ class OutboxStore:
             state = OutboxState.GONE
         elif self._failure is not None:
             state = OutboxState.FAILING
-        elif self._bytes * 20 > self._limits.max_bytes * 19:
-            state = OutboxState.FULL
         else:
             state = OutboxState.ON
         return OutboxHealth(state, self._failure, self._bytes)
@@ -193,6 +191,7 @@ class OutboxStore:
             alive=owner.alive,
             partition=owner.partition,
             closing_delivered=owner.closing_delivered,
+            told=owner.told,
             totals=owner.current_account().totals(),
             in_file=in_file,
             unsaved=unsaved,

@@ -23,7 +23,8 @@ from unmask.streams.ledger.fold import QuarantineFlood, fold_batch, fold_unreada
 from unmask.streams.ledger.frontier import Frontier
 from unmask.streams.ledger.intake import Intake
 from unmask.streams.ledger.log_end import log_id, log_starts
-from unmask.streams.ledger.outputs import Outputs
+from unmask.streams.ledger.membership import Membership
+from unmask.streams.ledger.outputs import Outputs, Record
 from unmask.streams.ledger.quarantine import quarantine_entry
 from unmask.streams.ledger.recovery import recover
 from unmask.streams.ledger.rules import FoldRules
@@ -67,6 +68,7 @@ class Life:
         self.frontier = Frontier(self._admin, self._events, self._clock)
         self._transactor: Transactor | None = None
         self._consumer: Consumer | None = None
+        self._membership: Membership | None = None
         self._opened_at: float | None = None
         self._marked_at = 0.0
         self._asked_at = 0.0
@@ -93,6 +95,7 @@ class Life:
                 **(static if settings.static_membership else {}),
             )
         )
+        self._membership = Membership(consumer)
         consumer.subscribe([self._events], on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_lost)
         while not stopping.is_set():
             messages = consumer.consume(_CONSUME, _WAIT_S)
@@ -119,6 +122,8 @@ class Life:
     # Rebalances. Called inside consume(); exceptions are kept for the loop.
 
     def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        assert self._membership is not None
+        self._membership.assigned()
         try:
             wanted = [partition.partition for partition in partitions]
             if wanted:
@@ -170,6 +175,8 @@ class Life:
             fence_writer(self._settings.bootstrap, writer, self._settings.transaction_timeout_ms)
 
     def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        assert self._membership is not None
+        self._membership.assigned()
         try:
             self._commit(mark=False)
         except Exception as error:
@@ -179,6 +186,8 @@ class Life:
 
     def _on_lost(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         # Somebody else may own them already. What is folded and not committed must not be.
+        assert self._membership is not None
+        self._membership.lost()
         self._drop(partitions)
         self._failure = self._failure or LifeEnded("partitions were given to another worker while this one was away")
         consumer.incremental_unassign(partitions)
@@ -275,19 +284,19 @@ class Life:
             self._commit(mark=mark)
 
     def _commit(self, *, mark: bool) -> None:
-        transactor, consumer = self._transactor, self._consumer
-        if transactor is None or consumer is None or not self.states:
+        transactor, membership = self._transactor, self._membership
+        if transactor is None or membership is None or not self.states:
             return
+        records: list[Record] = []
         offsets = []
         for state in self.states.values():
             if not mark and state.committed_offset == state.next_offset and not state.touched.urgent:
                 continue
-            touched = state.take_touched()
-            for record in self._outputs.records(state, touched, mark=mark):
-                transactor.send(record)
+            records.extend(self._outputs.records(state, state.take_touched(), mark=mark))
             offsets.append(TopicPartition(self._events, state.partition, state.next_offset))
             state.committed_offset = state.next_offset
-        transactor.commit(consumer, offsets)
+        if offsets:
+            transactor.commit(records, offsets, membership)
         now = time.monotonic()
         self._opened_at = None
         if mark:

@@ -127,7 +127,7 @@ class LedgerService:
                 raise WorkerNameTaken(self._settings.instance) from error
             if stuck > _STALLED_S:
                 raise LedgerStalled(stuck, error) from error
-            logger.warning("ledger starts anew: %s", self._progress.reason, exc_info=True)
+            logger.warning("ledger starts anew: %s", self._progress.reason)
             self._stopping.wait(_PAUSE_S)
         finally:
             life.close()

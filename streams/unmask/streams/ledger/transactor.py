@@ -2,8 +2,9 @@
 
 import threading
 import time
+from collections.abc import Callable, Iterable
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from unmask.schemas.kafka import producer_config
 from unmask.streams.ledger.broker_clock import BrokerClock
@@ -11,11 +12,14 @@ from unmask.streams.ledger.outputs import Record
 from unmask.streams.ledger.pieces import HEAD
 
 __all__ = ["Transactor", "fence_writer"]
-
 _INIT_TIMEOUT_S = 30.0
 _COMMIT_TIMEOUT_S = 15.0
 _ABORT_TIMEOUT_S = 5.0
 _FULL_S = 30.0
+_AGAIN_S = 0.02
+_GENERATION_S = 3.0
+_OFFSETS_TIMEOUT_S = 7.0
+_NEW_GENERATION = {KafkaError.ILLEGAL_GENERATION, KafkaError.REBALANCE_IN_PROGRESS}
 
 
 def _config(bootstrap: str, transactional_id: str, timeout_ms: int) -> dict[str, object]:
@@ -40,7 +44,7 @@ class Transactor:
     def __init__(self, bootstrap: str, transactional_id: str, timeout_ms: int, clock: BrokerClock, ledger: str) -> None:
         self._clock = clock
         self._ledger = ledger
-        self._open = False
+        self._open = self._stuck = False
         self._producer = Producer(_config(bootstrap, transactional_id, timeout_ms))
         # On a fresh cluster this takes seconds, in which the consumer can already join its group.
         self._refused: KafkaException | None = None
@@ -60,16 +64,63 @@ class Transactor:
         if self._refused is not None:
             raise self._refused
 
-    def send(self, record: Record) -> None:
-        """Adds a record to the transaction, which begins with the first. Raises KafkaException, BufferError."""
-        if not self._open:
-            self._await_start()
-            self._producer.begin_transaction()
-            self._open = True
+    def commit(
+        self, records: Iterable[Record], offsets: list[TopicPartition], membership: Callable[[], object]
+    ) -> None:
+        """Commits the records together with the consumed offsets, as one transaction, on behalf of a group's member.
+
+        Raises KafkaException, BufferError.
+        """
+        sent = list(records)
+        self._await_start()
+        deadline = time.monotonic() + _GENERATION_S
+        while True:
+            try:
+                self._producer.begin_transaction()
+                self._open = True
+                self._send(sent)
+                self._hand_over(offsets, membership())
+                break
+            except KafkaException as error:
+                # The group has begun a new generation, and this member learns of it a moment later. The partitions
+                # are still its own: it is asked to give one back before another gets it.
+                if error.args[0].code() not in _NEW_GENERATION or time.monotonic() > deadline:
+                    raise
+                self._producer.abort_transaction(_ABORT_TIMEOUT_S)
+                self._open = False
+                time.sleep(_AGAIN_S)
+        self._end()
+
+    def _send(self, records: list[Record]) -> None:
+        for record in records:
+            self._produce(record)
+        # Everything must stand in the log before the group is asked. Once the group has moved on it refuses; so all of
+        # a transaction that can still be committed stood there when a new owner of a partition asked for the end. With
+        # records under way meanwhile, he would read the half of it that had arrived.
+        if self._flush():
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT, "the broker did not take a transaction's records"))
+
+    def _flush(self) -> int:
+        try:
+            return self._producer.flush(_COMMIT_TIMEOUT_S)
+        except SystemError as error:
+            # The client raises a fatal error while it serves callbacks, and the next callback wraps it up.
+            if isinstance(error.__cause__, KafkaException):
+                raise error.__cause__ from None
+            raise
+
+    def _produce(self, record: Record) -> None:
+        # The broker stamps the ledger's topic: a head's acknowledgement carries its time back.
+        tells = record.key == HEAD and record.topic == self._ledger
         deadline = 0.0
         while True:
             try:
-                self._produce(record)
+                if tells:
+                    self._producer.produce(
+                        record.topic, record.value, record.key, record.partition, on_delivery=self._on_head
+                    )
+                else:
+                    self._producer.produce(record.topic, record.value, record.key, record.partition)
                 return
             except BufferError as error:
                 deadline = deadline or time.monotonic() + _FULL_S
@@ -80,23 +131,30 @@ class Transactor:
                     ) from error
                 self._producer.poll(0.05)
 
-    def _produce(self, record: Record) -> None:
-        if record.key == HEAD and record.topic == self._ledger:
-            # The broker stamps this topic: a head's acknowledgement carries its time back.
-            self._producer.produce(record.topic, record.value, record.key, record.partition, on_delivery=self._on_head)
-        else:
-            self._producer.produce(record.topic, record.value, record.key, record.partition)
+    def _hand_over(self, offsets: list[TopicPartition], member: object) -> None:
+        """Adds the consumed offsets to the transaction, in a thread of its own.
 
-    def commit(self, consumer: Consumer, offsets: list[TopicPartition]) -> None:
-        """Commits the transaction with the consumer's offsets. Raises KafkaException."""
-        if not self._open:
-            return
-        # Everything must stand in the log before the group is asked. Once the group has moved on it refuses; so all of
-        # a transaction that can still be committed stood there when a new owner of a partition asked for the end. With
-        # records under way meanwhile, he would read the half of it that had arrived.
-        if self._producer.flush(_COMMIT_TIMEOUT_S):
-            raise KafkaException(KafkaError(KafkaError._TIMED_OUT, "the broker did not take a transaction's records"))
-        self._producer.send_offsets_to_transaction(offsets, consumer.consumer_group_metadata(), _COMMIT_TIMEOUT_S)
+        The client's call keeps no timeout while the group's coordinator is away, and may never return
+        (confluentinc/librdkafka#5456). Left alone it does no harm: only this transactor could commit.
+        """
+        failures: list[BaseException] = []
+
+        def hand_over() -> None:
+            try:
+                self._producer.send_offsets_to_transaction(offsets, member, _OFFSETS_TIMEOUT_S)
+            except BaseException as error:
+                failures.append(error)
+
+        call = threading.Thread(target=hand_over, name="unmask-ledger-offsets", daemon=True)
+        call.start()
+        call.join(_OFFSETS_TIMEOUT_S + 1.0)
+        if call.is_alive():
+            self._stuck = True
+            raise KafkaException(KafkaError(KafkaError._TIMED_OUT, "the group's coordinator did not take the offsets"))
+        if failures:
+            raise failures[0]
+
+    def _end(self) -> None:
         deadline = time.monotonic() + _COMMIT_TIMEOUT_S
         while True:
             try:
@@ -104,8 +162,7 @@ class Transactor:
                 break
             except KafkaException as error:
                 # A retriable failure leaves the outcome open; only asking again tells it.
-                cause = error.args[0]
-                if not isinstance(cause, KafkaError) or not cause.retriable() or time.monotonic() > deadline:
+                if not error.args[0].retriable() or time.monotonic() > deadline:
                     raise
         self._open = False
         self._producer.poll(0)
@@ -116,7 +173,8 @@ class Transactor:
             # It must not begin to start later and fence its successor.
             self._starting.join()
             self._starting = None
-        if not self._open:
+        if not self._open or self._stuck:
+            # A client that hangs in a call takes no other; the next start under its name ends the transaction.
             return
         self._open = False
         try:

@@ -4,7 +4,7 @@ Pure: bytes in, records out; no Kafka, no Faust, no clock. Instants are microsec
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from unmask.schemas.codec import decode, decode_any
@@ -17,7 +17,15 @@ from unmask.streams.tables.flow import Output, Source
 from unmask.streams.tables.rules import TableRules
 from unmask.streams.tables.session_table import KnownVerdicts, SessionTable
 from unmask.streams.tables.silence import absent_alert, owns_absence, silent_emitter_alerts, stalled_alerts
-from unmask.streams.tables.standing import Standing, Stood, content_digest, stood_window, weight_of, window_of
+from unmask.streams.tables.standing import (
+    Standing,
+    Stood,
+    content_digest,
+    is_scoped,
+    stood_window,
+    weight_of,
+    window_of,
+)
 from unmask.streams.tables.upstreams import UpstreamTable
 from unmask.streams.tables.verdict_check import RecordCheck
 from unmask.streams.tables.verdict_shelf import VerdictShelf
@@ -53,6 +61,8 @@ class TablePartition:
         self.verdicts = VerdictShelf(check or RecordCheck())
         self._positions: dict[Source, int] = {}
         self._held: dict[WindowId, int] = {}
+        self._strays: set[WindowId] = set()
+        """Windows of which records were read back, and of which the inputs may say nothing."""
         self._again: dict[str, dict[str, Any]] = {}
         self._swept_at = self._forgot_at = 0
         self._accounted = -1
@@ -108,6 +118,7 @@ class TablePartition:
         self._standing.note(key, stood)
         # Somebody else wrote it, perhaps late: whether it may stand is decided when the window is looked at again.
         self.windows.touch(window_of(key))
+        self._strays.add(window_of(key))
 
     def _read_back_alert(self, identity: str, record: dict[str, Any] | None) -> None:
         known = self.alerts.get(identity)
@@ -195,9 +206,31 @@ class TablePartition:
                 stood = self._standing.get(key)
                 if stood is not None and stood.revision > revision and stood.digest != wanted.digest:
                     self._held[window_id] = max(stood.revision, self._held.get(window_id, 0))
+            yield from self._withdrawn(window_id, records, revision)
             if window_id[1] == self._rules.alert_seconds and self.windows.closed(window_id):
                 losses = loss_alerts(records, now=now, horizon=self._rules.alert_horizon)
                 yield from self._offer(losses, revision)
+
+        for window_id in self._strays - self._held.keys():
+            if window_id not in self.windows:
+                yield from self._withdrawn(window_id, {}, revision)
+        self._strays = {window_id for window_id in self._strays if window_id in self._held}
+
+    def _withdrawn(self, window_id: WindowId, records: Mapping[str, Any], revision: int) -> Iterator[Output]:
+        """Takes back what stands and would no longer be said: a scope's flaw that has healed, where nobody was.
+
+        Only what counts nothing: a record with counts tells of cells, which may have been forgotten since.
+        """
+        for key in self._standing.of_window(window_id):
+            stood = self._standing.get(key)
+            if key in records or stood is None or stood.weight:
+                continue
+            if stood.revision > revision:
+                self._held[window_id] = max(stood.revision, self._held.get(window_id, 0))
+                continue
+            if is_scoped(key):
+                self._standing.note(key, None)
+                yield Output(Source.WINDOWS, "window", key, None)
 
     def _silence(self, now: int) -> list[Output]:
         marks, revision = self.windows.marks, self.position(Source.TALLIES)

@@ -5,6 +5,7 @@ never shrink; a record that counts less than what stands was computed from incom
 """
 
 import hashlib
+from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -12,7 +13,7 @@ import orjson
 
 from unmask.schemas.windowing import MICROS
 
-__all__ = ["Standing", "Stood", "content_digest", "stood_window", "weight_of", "window_of"]
+__all__ = ["Standing", "Stood", "content_digest", "is_scoped", "stood_window", "weight_of", "window_of"]
 
 _COUNTED = ("attempts", "fallbacks_total", "masked_errors", "emitters", "late", "skewed", "duplicates")
 
@@ -42,6 +43,11 @@ def window_of(key: str) -> tuple[int, int]:
     return int(start) * MICROS, int(seconds)
 
 
+def is_scoped(key: str) -> bool:
+    """Whether the key of a window record names a scope, and not the window as a whole."""
+    return key.split("|", 3)[2] != "*"
+
+
 def stood_window(record: dict[str, Any]) -> Stood:
     """What is kept of a decoded window record."""
     return Stood(record["revision"], content_digest(record, "revision"), weight_of(record))
@@ -52,15 +58,17 @@ class Standing:
 
     def __init__(self) -> None:
         self._stood: dict[str, Stood] = {}
+        self._by_window: defaultdict[tuple[int, int], set[str]] = defaultdict(set)
         self.withheld = 0
         """Records that were not published because they count less than what stands."""
 
     def note(self, key: str, stood: Stood | None) -> None:
         """A record was read from the topic or has been sent; None is a tombstone."""
         if stood is None:
-            self._stood.pop(key, None)
+            self.forget([key])
         else:
             self._stood[key] = stood
+            self._by_window[window_of(key)].add(key)
 
     def must_publish(self, key: str, wanted: Stood) -> bool:
         """Whether a record must go out."""
@@ -78,10 +86,18 @@ class Standing:
         """What stands under the key."""
         return self._stood.get(key)
 
+    def of_window(self, window: tuple[int, int]) -> list[str]:
+        """All keys under which records of a window stand."""
+        return sorted(self._by_window.get(window, ()))
+
     def forget(self, keys: list[str]) -> None:
         """Forgets keys whose windows are no longer kept."""
         for key in keys:
-            self._stood.pop(key, None)
+            if self._stood.pop(key, None) is not None:
+                window = window_of(key)
+                self._by_window[window].discard(key)
+                if not self._by_window[window]:
+                    del self._by_window[window]
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._stood)

@@ -4,18 +4,21 @@ Prints one line of JSON whenever its condition changes. With `at` it hits itself
 nth transaction that moves an offset: `sent`, `offsets` (handed to the transaction), `committed`.
 """
 
+import faulthandler
 import json
 import os
 import signal
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterable
 from typing import Any
 
-from confluent_kafka import Consumer, TopicPartition
+from confluent_kafka import TopicPartition
 
 from unmask.schemas.topics import Topics
 from unmask.streams.ledger import life
+from unmask.streams.ledger.outputs import Record
 from unmask.streams.ledger.service import LedgerService
 from unmask.streams.ledger.transactor import Transactor
 from unmask.streams.settings import StreamSettings
@@ -34,30 +37,34 @@ class _Struck(Transactor):
     left = 0
     moved: tuple[int, ...] = ()
 
-    def commit(self, consumer: Consumer, offsets: list[TopicPartition]) -> None:
+    def commit(
+        self, records: Iterable[Record], offsets: list[TopicPartition], membership: Callable[[], object]
+    ) -> None:
         moved = tuple(sorted(target.offset for target in offsets))
         if moved != _Struck.moved:
             _Struck.moved = moved
             _Struck.left -= 1
-        if self.left == 0 and self.point == "sent":
-            self._producer.flush(10)
-            self._strike()
-        if self.left == 0 and self.point == "offsets":
-            self._producer.send_offsets_to_transaction(offsets, consumer.consumer_group_metadata(), 10)
-            self._producer.flush(10)
-            self._strike()
-        super().commit(consumer, offsets)
-        if self.left == 0 and self.point == "committed":
-            self._strike()
+        super().commit(records, offsets, membership)
+        self._strike("committed")
 
-    @staticmethod
-    def _strike() -> None:
-        _Struck.left = -1
-        _tell({"struck": True})
-        os.kill(os.getpid(), _Struck.blow)
+    def _send(self, records: list[Record]) -> None:
+        super()._send(records)
+        self._strike("sent")
+
+    def _end(self) -> None:
+        self._strike("offsets")
+        super()._end()
+
+    def _strike(self, point: str) -> None:
+        if self.left == 0 and self.point == point:
+            _Struck.left = -1
+            _tell({"struck": True})
+            os.kill(os.getpid(), self.blow)
 
 
 def main() -> None:
+    # A worker that hangs can be asked where.
+    faulthandler.register(signal.SIGUSR1)
     given: dict[str, Any] = json.loads(sys.argv[1])
     topics = Topics(
         given["namespace"], events_partitions=given.pop("partitions"), table_partitions=given.pop("tables")

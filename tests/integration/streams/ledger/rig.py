@@ -24,8 +24,8 @@ from unmask.streams.settings import StreamSettings
 __all__ = ["FAST", "Hosts", "Published", "Rig", "WorkerProcess", "wait_until"]
 
 FAST: dict[str, Any] = {
-    "session_timeout_ms": 1500,
-    "transaction_timeout_ms": 3000,
+    "session_timeout_ms": 2000,
+    "transaction_timeout_ms": 10_000,
     "snapshot_ms": 300,
     "grace_ms": 500,
     "window_seconds": (2, 60),

@@ -180,6 +180,7 @@ def test_a_successor_inherits_across_partitions_until_the_directive_is_carried_o
             "admission_id": "a1", "session_id": first, "step": "RECONCILED", "answer": "RECONCILE_FIRST",
             "mutating": True, "occurred_at": int(time.time()) * MICROS, "verdict_digest": left["digest"],
             "directive": left["directive"], "successor_session_id": second, "by": None, "reason_code": None,
+            "signature": None,
         }
     )  # fmt: skip
     eventually(lambda: stream.newest("verdict")[second]["verdict"] == "CLEAN_SUCCESS")

@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime
+from itertools import pairwise
 
 from tests.alert_records import FIRING, RESOLVED, change
 
@@ -87,7 +88,8 @@ def test_during_an_outage_there_is_one_request_at_a_time_and_every_alert_gets_it
     outbox = lanes()
     for number in range(5):
         outbox.add(change(f"u-{number}", offset=number))
-    now, tried = 0.0, []
+    now = 0.0
+    tried: list[tuple[float, str | None]] = []
     while len(tried) < 12:
         parcel = outbox.take(now)
         if parcel is None:
@@ -98,7 +100,7 @@ def test_during_an_outage_there_is_one_request_at_a_time_and_every_alert_gets_it
             assert outbox.take(now) is None
         outbox.failed(parcel, now, None)
     assert {upstream for _, upstream in tried[:5]} == {f"u-{number}" for number in range(5)}
-    pauses = [later - earlier for (earlier, _), (later, _) in zip(tried, tried[1:], strict=False)]
+    pauses = [later - earlier for (earlier, _), (later, _) in pairwise(tried)]
     assert pauses[-3:] == [60.0, 60.0, 60.0]
 
 
@@ -113,11 +115,13 @@ def test_what_is_refused_makes_way_for_what_follows() -> None:
 def test_memory_is_bounded_by_saying_when_no_more_should_be_read() -> None:
     outbox = lanes(most_waiting=2)
     outbox.add(change("a", offset=0))
-    assert not outbox.full
+    fullness = [outbox.full]
     outbox.add(change("b", offset=1))
-    assert outbox.full
+    fullness.append(outbox.full)
     outbox.accepted(taken(outbox, 0.0), 0.0)
-    assert (outbox.full, outbox.waiting) == (False, 1)
+    fullness.append(outbox.full)
+    assert fullness == [False, True, False]
+    assert outbox.waiting == 1
 
 
 def test_the_answer_to_what_belonged_to_another_watcher_since_is_passed_over() -> None:

@@ -89,7 +89,7 @@ def run(histories: list[tuple[list[Step], bool, bool]], pauses: list[float], aft
     return log, stream.compare(log, RecountRules(window_seconds=SIZES))
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(HISTORIES, st.lists(st.floats(1, 600), max_size=4).map(sorted), st.sampled_from([0.5, 8.0, 70.0, 4_000.0]))
 def test_windows_evidence_and_counts_are_what_the_stream_publishes(
     histories: list[tuple[list[Step], bool, bool]], pauses: list[float], after: float
@@ -169,7 +169,7 @@ def live(host: Host, session: str, parts: list[Part], closes: bool) -> list[tupl
     return arrivals
 
 
-@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.lists(st.tuples(st.lists(PARTS, min_size=1, max_size=5), st.booleans()), min_size=1, max_size=2),
     st.lists(st.floats(1, 300), max_size=3).map(sorted),

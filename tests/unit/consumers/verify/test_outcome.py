@@ -40,6 +40,14 @@ def test_a_mismatch_is_open_while_the_recount_has_not_come_past_what_stood_in_th
     assert settling.note([mismatch(1)], {0: 90, 1: 5}, {0: 99, 1: 99}, 9.1) == ([mismatch(1)], [])
 
 
+def test_it_is_known_whether_any_mismatch_stands_since_a_moment() -> None:
+    settling = Settling(5.0)
+    settling.note([mismatch(1)], {}, {}, 1.0)
+    assert settling.still_since(1.0)
+    settling.note([mismatch(1, 9)], {}, {}, 2.0)
+    assert not settling.still_since(1.0)
+
+
 def test_a_mismatch_that_changes_or_goes_away_begins_anew() -> None:
     settling = Settling(5.0)
     settling.note([mismatch(1)], {}, {}, 0.0)

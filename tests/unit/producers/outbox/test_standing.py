@@ -20,6 +20,7 @@ _standings = st.builds(
     alive=_counts,
     partition=st.none() | st.integers(0, 10_000),
     closing_delivered=st.booleans(),
+    told=_counts,
     totals=st.builds(Totals, cut=_families, uncut=_drops, given_up=_drops),
     in_file=_families,
     unsaved=_families,

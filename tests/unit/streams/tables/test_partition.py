@@ -2,7 +2,20 @@
 
 from typing import Any
 
-from tests.table_records import BLUE, at, cell, closing_mark, flaw, mark, masked, session_tally, teardown
+import pytest
+from tests.table_records import (
+    BLUE,
+    GREEN,
+    at,
+    cell,
+    closing_mark,
+    flaw,
+    mark,
+    masked,
+    session_tally,
+    teardown,
+    window_evidence,
+)
 
 from unmask.schemas.codec import decode, encode
 from unmask.schemas.codes import AlertKind
@@ -73,11 +86,13 @@ def collect(partition: TablePartition, now: int | None = None) -> list[Output]:
 
 
 def kinds(outputs: list[Output]) -> list[str]:
-    return [f"{output.record['kind']} {output.record['state']}" for output in outputs if output.topic is Source.ALERTS]
+    alerts = [output.record for output in outputs if output.topic is Source.ALERTS and output.record is not None]
+    return [f"{alert['kind']} {alert['state']}" for alert in alerts]
 
 
 def named(outputs: list[Output], topic: Source, key: str) -> dict[str, Any]:
     (found,) = [output.record for output in outputs if output.topic is topic and output.key == key]
+    assert found is not None
     return found
 
 
@@ -307,3 +322,158 @@ def test_a_window_that_stands_from_other_topics_does_not_hold_this_one_back() ->
     (record,) = [o for o in collect(log.reader()) if o.key == WINDOW]
     log.write(Source.WINDOWS, WINDOW, "window", {**record.record, "attempts": 99, "revision": 10_000})
     assert named(collect(log.reader()), Source.WINDOWS, WINDOW)["attempts"] == 3
+
+
+def silent_flaw() -> tuple[str, dict[str, Any]]:
+    return flaw(minute=1, from_seq=-1, to_seq=-1, cause="silent")
+
+
+def witnessed_elsewhere(log: Log) -> None:
+    """Somebody of another scope was there in the window that the flaw touches."""
+    log.tally(cell("emitters", 1, minute=1, scope=GREEN), silent_flaw(), closing_mark(2))
+
+
+FLAWED = window_key(at(1), 60, BLUE, None)
+
+
+def test_a_scope_that_was_only_flawed_is_withdrawn_once_the_flaw_has_healed() -> None:
+    log = Log()
+    witnessed_elsewhere(log)
+    partition = log.reader()
+    said = named(log.publish(collect(partition)), Source.WINDOWS, FLAWED)
+    assert set(window_evidence(said).values()) == {"LOSSY"}
+    log.write(Source.TALLIES, silent_flaw()[0], "evidence_flaw", None)
+    log.feed(partition, own=True)
+    outputs = log.publish(collect(partition))
+    assert [output.record for output in outputs if output.key == FLAWED] == [None]
+    log.feed(partition, own=True)
+    assert [output for output in collect(partition) if output.key == FLAWED] == []
+
+
+@pytest.mark.parametrize("window_known", [True, False])
+def test_a_record_whose_flaw_is_not_even_in_the_inputs_any_more_is_withdrawn_after_a_restart(
+    window_known: bool,
+) -> None:
+    log = Log()
+    witnessed_elsewhere(log)
+    log.publish(collect(log.reader()))
+    # Compaction: the flaw is gone, and with it the only word of the scope.
+    log.records[Source.TALLIES] = []
+    if window_known:
+        log.tally(cell("emitters", 1, minute=1, scope=GREEN), cell("emitters", 1, scope=GREEN))
+    log.tally(closing_mark(2), *[closing_mark(2)] * 8)
+    outputs = collect(log.reader())
+    assert [output.record for output in outputs if output.key == FLAWED] == [None]
+
+
+def test_a_record_that_counts_something_is_not_withdrawn_when_its_cells_are_forgotten() -> None:
+    log = Log()
+    key, record = cell("emitters", 1)
+    log.tally((key, record), cell("emitters", 1, minute=1), closing_mark(2))
+    log.publish(collect(log.reader()))
+    log.write(Source.TALLIES, key, "tally", None)
+    assert [output for output in collect(log.reader()) if output.record is None] == []
+
+
+def test_a_forged_verdict_is_told_of_and_what_stood_is_published_again() -> None:
+    log = Log()
+    log.session(degraded())
+    partition = log.reader()
+    first = named(log.publish(collect(partition)), Source.VERDICTS, "s1")
+    log.feed(partition, own=True)
+    log.write(Source.VERDICTS, "s1", "verdict", {**first, "verdict": "CLEAN_SUCCESS", "directive": "NONE"})
+    log.feed(partition, own=True)  # the forger copied the header by which a worker knows its own records
+    outputs = log.publish(collect(partition, at(11)))
+    assert "UNVERIFIABLE_VERDICT FIRING" in kinds(outputs)
+    restored = named(outputs, Source.VERDICTS, "s1")
+    assert (restored["digest"], restored["sequence"]) == (first["digest"], first["sequence"] + 1)
+    log.feed(partition, own=True)
+    assert collect(partition, at(11.5)) == []
+    assert kinds(collect(partition, at(12))) == ["UNVERIFIABLE_VERDICT RESOLVED"]
+
+
+def test_an_older_verdict_that_is_replayed_is_told_of_and_what_stood_is_published_again() -> None:
+    """Case V10."""
+    log = Log()
+    log.session(session_tally(teardowns=[teardown(4)]))
+    partition = log.reader()
+    clean = named(log.publish(collect(partition)), Source.VERDICTS, "s1")
+    log.session(degraded(offset=20))
+    log.feed(partition, own=True)
+    worse = named(log.publish(collect(partition)), Source.VERDICTS, "s1")
+    log.feed(partition, own=True)
+    log.write(Source.VERDICTS, "s1", "verdict", clean)
+    outputs = collect(log.feed(partition), at(11))
+    assert named(outputs, Source.VERDICTS, "s1")["digest"] == worse["digest"]
+    assert "UNVERIFIABLE_VERDICT FIRING" in kinds(outputs)
+
+
+def test_a_session_that_was_resumed_elsewhere_is_clean_once_its_first_host_has_accounted() -> None:
+    log = Log()
+    log.tally(mark(at(4), accounted={BLUE: at(4)}))
+    log.session(session_tally(last_seen_at=at(2)))
+    log.session(session_tally(partition=1, emitters=["e2"], teardowns=[teardown(9, emitter="e2")]))
+    partition = log.reader()
+    outputs = log.publish(collect(partition))
+    assert named(outputs, Source.VERDICTS, "s1")["evidence"] == "PENDING"
+    # Until then it alerts to no more than a session that runs.
+    assert not [kind for kind in kinds(outputs) if kind.startswith("DEGRADED_SESSION")]
+    log.tally(mark(at(6), offset=101, accounted={BLUE: at(6)}))
+    log.feed(partition, own=True)
+    outputs = collect(partition)
+    verdict = named(outputs, Source.VERDICTS, "s1")
+    assert (verdict["verdict"], verdict["evidence"]) == ("CLEAN_SUCCESS", "COMPLETE")
+
+
+class Withdrawn(NothingKnown):
+    """Knows when the session's verdict was withdrawn."""
+
+    at: int | None = None
+
+    def withdrawn_at(self, session_id: str) -> int | None:
+        return self.at
+
+
+def test_a_withdrawn_verdict_is_taken_off_and_stays_off_until_the_session_goes_on() -> None:
+    log, known = Log(), Withdrawn()
+    log.session(degraded())
+    partition = log.feed(TablePartition(0, RULES, known))
+    log.publish(collect(partition))
+    log.feed(partition, own=True)
+    known.at = at(6)
+    partition.sessions.touch("s1")
+    (tombstone,) = [output for output in collect(partition) if output.topic is Source.VERDICTS]
+    assert (tombstone.key, tombstone.record) == ("s1", None)
+    log.write(Source.VERDICTS, "s1", "verdict", None)
+    log.session(degraded(offset=30, shape_drifts=1))
+    log.feed(partition, own=True)
+    assert [output for output in collect(partition) if output.topic is Source.VERDICTS] == []
+    again = degraded(offset=40, last_seen_at=at(8), teardowns=[teardown(4, 1), teardown(5, 1, minute=8)])
+    log.session(again)
+    log.feed(partition, own=True)
+    assert named(collect(partition), Source.VERDICTS, "s1")["ended_at"] == at(8)
+
+
+def test_a_tombstone_that_nobody_recorded_is_overwritten_by_what_stood() -> None:
+    log = Log()
+    log.session(degraded())
+    partition = log.reader()
+    first = named(log.publish(collect(partition)), Source.VERDICTS, "s1")
+    log.feed(partition, own=True)
+    log.write(Source.VERDICTS, "s1", "verdict", None)
+    restored = named(collect(log.feed(partition), at(11)), Source.VERDICTS, "s1")
+    assert restored["digest"] == first["digest"]
+    assert restored["sequence"] > first["sequence"]
+
+
+def test_a_part_that_was_given_up_counts_as_long_as_the_session_goes_on_elsewhere() -> None:
+    log = Log()
+    log.session(session_tally(degraded=["a"], masked=[masked("a")], last_seen_at=at(2), abandoned_at=at(5)))
+    log.session(session_tally(partition=1, emitters=["e2"], last_seen_at=at(3)))
+    partition = log.reader()
+    assert [output for output in collect(partition) if output.topic is Source.VERDICTS] == []
+    log.write(Source.SESSIONS, session_key("s1", 0), "session_tally", None)
+    log.session(session_tally(partition=1, offset=20, emitters=["e2"], teardowns=[teardown(9, emitter="e2")]))
+    log.feed(partition, own=True)
+    verdict = named(collect(partition), Source.VERDICTS, "s1")
+    assert (verdict["verdict"], verdict["degraded_operations"]) == ("DEGRADED_SUCCESS", 1)

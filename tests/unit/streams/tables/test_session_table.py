@@ -178,3 +178,37 @@ def test_a_session_of_two_partitions_is_kept_until_both_gave_it_up() -> None:
     assert "s1" in made
     made.apply(session_key("s1", 1), None)
     assert "s1" not in made
+
+
+def test_a_verdict_of_the_predecessor_that_was_replayed_discharges_nothing() -> None:
+    book = ObligationBook()
+    clean = adjudicate([session_tally(teardowns=[teardown(10)])], threshold=0.05)
+    assert clean is not None
+    book.apply_verdict("s1", {**clean, "sequence": 7})
+    book.apply_verdict("s1", {**verdict_of(degraded()), "sequence": 8})
+    book.apply_verdict("s1", {**clean, "sequence": 7})
+    assert book.open_obligation("s1") is not None
+
+
+def test_a_withdrawn_session_still_alerts_to_what_was_seen_of_it() -> None:
+    known = Known()
+    known.book.apply_admission({"session_id": "s1", "step": "WITHDRAWN", "occurred_at": at(30)})
+    judged = take(table(known, degraded()))["s1"]
+    assert judged.withdrawn
+    assert firing(judged) == ["DEGRADED_SESSION"]
+
+
+def test_the_later_of_two_withdrawals_holds() -> None:
+    book = ObligationBook()
+    for minute in (30, 20):
+        assert book.apply_admission({"session_id": "s1", "step": "WITHDRAWN", "occurred_at": at(minute)})
+    assert book.withdrawn_at("s1") == at(30)
+    assert book.withdrawn_at("s2") is None
+
+
+def test_a_failure_alerts_although_another_host_has_not_accounted_yet() -> None:
+    elsewhere = session_tally(partition=1, emitters=["e2"], last_seen_at=at(2))
+    judged = take(table(Known(), session_tally(teardowns=[teardown(10, outcome="failure")]), elsewhere))["s1"]
+    assert judged.verdict is not None
+    assert judged.verdict["evidence"] == "PENDING"
+    assert firing(judged) == ["HARD_FAILURE"]

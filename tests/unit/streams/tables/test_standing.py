@@ -1,43 +1,58 @@
 """What stands on the windows topic, and what may take its place."""
 
-from unmask.streams.tables.standing import Standing, Stood, content_digest
+from unmask.streams.tables.standing import Standing, Stood, content_digest, is_scoped
 
 A, B = b"a", b"b"
+K = "60|1800|line|digest|*"
+WINDOW = (1_800_000_000, 60)
 
 
 def standing(revision: int = 10, digest: bytes = A, weight: int = 5) -> Standing:
     made = Standing()
-    made.note("k", Stood(revision, digest, weight))
+    made.note(K, Stood(revision, digest, weight))
     return made
 
 
 def test_what_is_not_there_is_published() -> None:
-    assert Standing().must_publish("k", Stood(1, A, 0))
+    assert Standing().must_publish(K, Stood(1, A, 0))
 
 
 def test_what_stands_already_is_not_published_again() -> None:
-    assert not standing().must_publish("k", Stood(99, A, 5))
+    assert not standing().must_publish(K, Stood(99, A, 5))
 
 
 def test_an_older_record_is_overwritten() -> None:
-    assert standing().must_publish("k", Stood(11, B, 5))
+    assert standing().must_publish(K, Stood(11, B, 5))
 
 
 def test_a_newer_record_is_not() -> None:
-    assert not standing(revision=12).must_publish("k", Stood(11, B, 9))
+    assert not standing(revision=12).must_publish(K, Stood(11, B, 9))
 
 
 def test_a_record_that_counts_less_is_withheld_and_told_of() -> None:
     made = standing(weight=5)
-    assert not made.must_publish("k", Stood(11, B, 4))
+    assert not made.must_publish(K, Stood(11, B, 4))
     assert made.withheld == 1
 
 
 def test_a_tombstone_makes_room() -> None:
     made = standing()
-    made.note("k", None)
-    assert made.must_publish("k", Stood(1, B, 0))
+    made.note(K, None)
+    assert made.must_publish(K, Stood(1, B, 0))
 
 
 def test_the_digest_does_not_depend_on_the_order_of_fields() -> None:
     assert content_digest({"x": 1, "y": 2, "revision": 3}, "revision") == content_digest({"y": 2, "x": 1})
+
+
+def test_the_keys_of_a_window_are_those_that_stand() -> None:
+    made = standing()
+    made.note("60|1860|line|digest|*", Stood(10, A, 5))
+    assert made.of_window(WINDOW) == [K]
+    made.forget([K])
+    assert made.of_window(WINDOW) == []
+
+
+def test_a_key_of_a_scope_is_told_from_that_of_the_whole_window() -> None:
+    assert is_scoped(K)
+    assert not is_scoped("60|1800|*|*|*")

@@ -1,0 +1,173 @@
+"""A session over several emitters: any order makes the same verdict, and knowing less never a better one.
+
+Snapshots are as the ledger makes them: absolute, one per source partition and offset, their facts never shrinking.
+"""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.table_records import at, masked, session_tally, teardown
+
+from unmask.schemas.codec import encode
+from unmask.schemas.keys import session_key
+from unmask.streams.tables.flow import Output, Source
+from unmask.streams.tables.partition import TablePartition
+from unmask.streams.tables.rules import TableRules
+from unmask.streams.verdict import Obligation, adjudicate
+
+RULES = TableRules(table_partitions=1)
+EVERYBODY = {partition: at(60) for partition in range(3)}
+OPERATIONS = [f"op{n}" for n in range(6)]
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[list[dict[str, Any]]]:
+    """For each of up to three source partitions its snapshots, oldest first; at least one ends the session."""
+    partitions = draw(st.integers(1, 3))
+    enders = draw(st.sets(st.integers(0, partitions - 1), min_size=1))
+    return [draw(_history(partition, ends=partition in enders)) for partition in range(partitions)]
+
+
+@st.composite
+def _history(draw: st.DrawFn, partition: int, *, ends: bool) -> list[dict[str, Any]]:
+    emitter = f"e{partition}"
+    stages = draw(st.lists(st.sets(st.sampled_from(OPERATIONS), max_size=2), min_size=1, max_size=3))
+    ending = draw(st.sampled_from(["success", "success", "failure"])) if ends else None
+    minute = draw(st.integers(3, 8))
+    snapshots: list[dict[str, Any]] = []
+    names: set[str] = set()
+    for number, stage in enumerate(stages):
+        names |= stage
+        last = number == len(stages) - 1
+        teardowns = (
+            [teardown(20, len(names), emitter=emitter, outcome=ending, minute=minute)] if ending and last else []
+        )
+        snapshots.append(
+            session_tally(
+                partition=partition,
+                offset=10 * (number + 1),
+                emitters=[emitter],
+                last_seen_at=at(minute if ending and last else 2),
+                degraded=sorted(names),
+                masked=[masked(name) for name in sorted(names)],
+                unreachable=len(names),
+                evidence=draw(st.sampled_from(["COMPLETE", "COMPLETE", "LOSSY"])),
+                teardowns=teardowns,
+            )
+        )
+    return snapshots
+
+
+@given(histories(), st.randoms(use_true_random=False))
+def test_any_order_and_any_repetition_of_snapshots_make_the_same_verdict(
+    history: list[list[dict[str, Any]]], random: Any
+) -> None:
+    snapshots = [snapshot for part in history for snapshot in part]
+    shuffled = snapshots + random.choices(snapshots, k=len(snapshots))
+    random.shuffle(shuffled)
+    expected = adjudicate(snapshots, threshold=0.05, accounts=EVERYBODY)
+    assert adjudicate(shuffled, threshold=0.05, accounts=EVERYBODY) == expected
+
+
+@given(histories())
+def test_one_degraded_operation_anywhere_makes_the_session_degraded(history: list[list[dict[str, Any]]]) -> None:
+    final = [part[-1] for part in history]
+    verdict = adjudicate(final, threshold=0.05, accounts=EVERYBODY)
+    assert verdict is not None
+    names = {name for part in final for name in part["degraded_operations"]}
+    assert verdict["degraded_operations"] == len(names)
+    if names or any(part["evidence"] != "COMPLETE" for part in final):
+        assert verdict["verdict"] != "CLEAN_SUCCESS"
+    assert verdict["degraded_operation_ratio"] is None or 0 <= verdict["degraded_operation_ratio"] <= 1
+
+
+class Nobody:
+    """Knows of no other session."""
+
+    def knows(self, session_id: str) -> bool:
+        return False
+
+    def open_obligation(self, session_id: str) -> Obligation | None:
+        return None
+
+    def discharged_at(self, session_id: str, digest: str) -> int | None:
+        return None
+
+    def withdrawn_at(self, session_id: str) -> int | None:
+        return None
+
+
+@dataclass
+class Topics:
+    """The sessions and verdicts topics of one table partition, compacted as far as a step asks for."""
+
+    sessions: list[tuple[str, bytes | None]] = field(default_factory=list)
+    verdicts: list[tuple[str, bytes | None]] = field(default_factory=list)
+    published: list[dict[str, Any]] = field(default_factory=list)
+
+    def worker(self) -> TablePartition:
+        """A worker that has read everything back, outputs first."""
+        partition = TablePartition(0, RULES, Nobody())
+        for source, records in ((Source.VERDICTS, self.verdicts), (Source.SESSIONS, self.sessions)):
+            for offset, (key, value) in enumerate(records):
+                partition.apply(source, key.encode(), value, offset)
+        partition.sessions.account(EVERYBODY)
+        partition.sessions.touch_all()
+        return partition
+
+    def write(self, worker: TablePartition, key: str, value: bytes | None) -> None:
+        """The ledger writes a snapshot, or gives one up."""
+        worker.apply(Source.SESSIONS, key.encode(), value, len(self.sessions))
+        self.sessions.append((key, value))
+
+    def publish(self, outputs: list[Output], worker: TablePartition) -> None:
+        """What the worker says goes onto the topic, and comes back to it."""
+        for output in outputs:
+            if output.topic is Source.VERDICTS:
+                assert output.record is not None
+                self.published.append(output.record)
+                value = encode("verdict", output.record)
+                worker.apply(Source.VERDICTS, output.key.encode(), value, len(self.verdicts), own=True)
+                self.verdicts.append((output.key, value))
+
+
+@settings(max_examples=150)
+@given(histories(), st.randoms(use_true_random=False))
+def test_no_verdict_ever_gets_better_because_less_is_known(history: list[list[dict[str, Any]]], random: Any) -> None:
+    """Snapshots come interleaved, are given up, and workers start anew, all at any time; the ledger only adds."""
+    steps: list[tuple[str, int]] = []
+    left = {partition: len(part) for partition, part in enumerate(history)}
+    while left:
+        partition = random.choice(sorted(left))
+        steps.append(("snapshot", partition))
+        left[partition] -= 1
+        if not left[partition]:
+            del left[partition]
+            if random.random() < 0.5:
+                steps.append(("give up", partition))
+        if random.random() < 0.3:
+            steps.append(("restart", 0))
+    topics, taken = Topics(), dict.fromkeys(range(len(history)), 0)
+    worker = topics.worker()
+    for step, partition in steps:
+        key = session_key("s1", partition)
+        if step == "restart":
+            worker = topics.worker()
+        elif step == "give up":
+            topics.write(worker, key, None)
+        else:
+            topics.write(worker, key, encode("session_tally", history[partition][taken[partition]]))
+            taken[partition] += 1
+        topics.publish(worker.collect(at(30), everything=False), worker)
+    for earlier, later in zip(topics.published, topics.published[1:], strict=False):
+        assert later["degraded_operations"] >= earlier["degraded_operations"]
+        assert later["sequence"] > earlier["sequence"]
+        assert not (earlier["verdict"] == "HARD_FAILURE" and earlier["outcome_claimed"] == "failure") or (
+            later["verdict"] == "HARD_FAILURE"
+        )
+        if later["verdict"] == "CLEAN_SUCCESS":
+            # Only a doubt can be dispelled, never a count.
+            assert earlier["degraded_operations"] == 0
+            assert earlier["evidence"] != "COMPLETE"
