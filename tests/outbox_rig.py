@@ -2,6 +2,7 @@
 
 import shutil
 import sqlite3
+import time
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -58,9 +59,12 @@ class Host:
     ) -> None:
         self.above = above
         self.nanoseconds = START
+        self.passed = 0.0
         self.limits = Limits(max_bytes, max_age_s * 1_000_000, in_flight)
         self.life = EmitterLife(
-            EmitterSettings(release_line="r1", **settings), self.clock, lambda owner: begin(owner, above, self.limits)
+            EmitterSettings(release_line="r1", **settings),
+            self.clock,
+            lambda owner: begin(owner, above, self.limits, seconds=self.seconds),
         )
         self.life.open()
         self.life.partition = 2
@@ -71,6 +75,11 @@ class Host:
     def clock(self) -> int:
         """Nanoseconds."""
         return self.nanoseconds
+
+    def seconds(self) -> float:
+        """By a clock that only goes on; some time passes between any two looks at it."""
+        self.passed += 0.05
+        return self.passed
 
     @property
     def folder(self) -> Path:
@@ -116,19 +125,21 @@ class Host:
     def crash(self, into: Path) -> "Crashed":
         """What stands on the disk at this moment, for somebody who starts later."""
         shutil.copytree(self.folder, into / self.life.emitter_id)
-        return Crashed(into, self.life.emitter_id, self.broker.copy(), self.clock, self.limits)
+        return Crashed(into, self.life.emitter_id, self.broker.copy(), self.clock, self.limits, self.seconds)
 
 
 class Crashed:
     """A dead emitter's outbox, and the broker as it was then."""
 
     def __init__(
-        self, above: Path, emitter_id: str, broker: Broker, clock: Callable[[], int], limits: Limits
+        self, above: Path, emitter_id: str, broker: Broker, clock: Callable[[], int], limits: Limits,
+        seconds: Callable[[], float],
     ) -> None:  # fmt: skip
         self.above = above
         self.emitter_id = emitter_id
         self.broker = broker
         self._clock = clock
+        self._seconds = seconds
         self._limits = limits
         self.on_the_way: dict[int, StoredBatch] = {}
 
@@ -141,7 +152,7 @@ class Crashed:
         """As an adopter finds it."""
         (folder,) = LifeFolder.of_the_dead(self.above)
         try:
-            return adopt(folder, self._limits, self._clock, encode)
+            return adopt(folder, self._limits, self._clock, encode, seconds=self._seconds)
         except BaseException:
             folder.leave()
             raise
@@ -173,7 +184,7 @@ class Crashed:
     def copy(self, into: Path) -> "Crashed":
         """The adopter crashes too."""
         shutil.copytree(self.folder, into / self.emitter_id)
-        return Crashed(into, self.emitter_id, self.broker.copy(), self._clock, self._limits)
+        return Crashed(into, self.emitter_id, self.broker.copy(), self._clock, self._limits, self._seconds)
 
 
 def send(life: Custody, on_the_way: dict[int, StoredBatch], at_most: int) -> list[StoredBatch]:
@@ -216,6 +227,17 @@ def assert_accounted_for(batches: list[dict[str, Any]], recorded: Counter[Family
     assert {each["family"]: each["recorded"] for each in batches[-1]["accounts"]} == {
         str(family): count for family, count in recorded.items() if count
     }
+
+
+def end_of_the_dead(above: Path) -> list[dict[str, Any]]:
+    """What an adopter sends of the one dead emitter below `above`, by the clock on the wall."""
+    (folder,) = LifeFolder.of_the_dead(above)
+    life = adopt(folder, Limits(10**9, 10**12), time.time_ns, encode)
+    broker = Broker()
+    crashed = Crashed(above, folder.name, broker, time.time_ns, Limits(10**9, 10**12), time.monotonic)
+    while crashed.step(life):
+        pass
+    return broker.of(folder.name)
 
 
 class FailingDisk:

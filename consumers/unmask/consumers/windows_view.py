@@ -9,13 +9,13 @@ from pydantic import ValidationError
 from unmask.consumers.topic_reader import Row, TopicReader
 from unmask.consumers.topic_source import TopicSource
 from unmask.consumers.unreadable import TopicUnreadable
-from unmask.schemas.codec import decode
 from unmask.schemas.errors import DecodeError
 from unmask.schemas.instants import to_micros
 from unmask.schemas.keys import window_key
 from unmask.schemas.models import Window, from_avro
 from unmask.schemas.topics import Topics, namespace_from_environment
 from unmask.schemas.windowing import MICROS
+from unmask.schemas.wire import decode
 
 __all__ = ["NotReadInTime", "WindowRecords", "read_windows", "windows_source"]
 

@@ -117,9 +117,19 @@ class Account:
         """
         accounts = []
         for family in FAMILIES:
-            drops = self.dropped(family)
             recorded = self._cut[family] + about_to_be_cut.get(family, 0) + self.dropped_uncut(family)
+            drops = _at_most(recorded, self.dropped(family))
             if recorded:
                 dropped = [{"cause": str(cause), "count": count} for cause, count in drops.items()]
                 accounts.append({"family": str(family), "recorded": recorded, "dropped": dropped})
         return accounts
+
+
+def _at_most(recorded: int, drops: dict[DropCause, int]) -> dict[DropCause, int]:
+    """Never more dropped than recorded: a failing disk may have a batch given up twice, by two processes."""
+    excess = sum(drops.values()) - recorded
+    for cause in sorted(drops, key=drops.__getitem__, reverse=True) if excess > 0 else ():
+        less = min(excess, drops[cause])
+        drops[cause] -= less
+        excess -= less
+    return {cause: count for cause, count in drops.items() if count}

@@ -140,7 +140,7 @@ class Calls(ABC):
     def astream(
         self,
         upstream: str,
-        primary: Callable[[], AsyncIterable[T] | Awaitable[AsyncIterable[T]]] | None,
+        primary: Callable[[], AsyncIterable[T] | Awaitable[AsyncIterable[T]] | Iterable[T]] | None,
         *substitutes: Way[Any],
         operation_id: str | None = None,
         **options: Unpack[CallOptions],

@@ -58,9 +58,9 @@ class SessionClaims:
         self._attempts.add()
         return True
 
-    def meet(self, upstream: str) -> None:
+    def meet(self, upstream: object) -> None:
         """An upstream was tried or named."""
-        if len(self.upstreams) < _MOST_UPSTREAMS:
+        if isinstance(upstream, str) and len(self.upstreams) < _MOST_UPSTREAMS:
             self.upstreams.add(upstream)
 
     def swallowed(self, upstream: str, operation_id: str | None, *, since: int = 0) -> str:

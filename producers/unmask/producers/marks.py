@@ -79,8 +79,15 @@ class Marks:
 def cause_of(claims: SessionClaims, upstream: str, operation_id: str | None, *, since: int = 0) -> str:
     """The signature of a failure of `upstream` that nobody states: what is being handled now, or what was swallowed.
 
-    An exception that was being handled already when the work began is another story.
+    An exception that was being handled already when the work began is another story. Never raises an Exception.
     """
+    try:
+        return _cause_of(claims, upstream, operation_id, since)
+    except Exception:
+        return UNATTRIBUTED
+
+
+def _cause_of(claims: SessionClaims, upstream: str, operation_id: str | None, since: int) -> str:
     place = here()
     mine = place if place is not None and place.claims is claims else None
     handling = 0 if mine is None else mine.handling

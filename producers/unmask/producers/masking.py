@@ -37,10 +37,17 @@ class Concluding:
             return
         if not hops or (asked.upstream, by.target) in self.claims.primary_paths:
             return
-        seen = Comparison() if sight is None else self.recorder.payloads.compare(asked, sight)
+        seen = self._compare(asked, sight)
         if seen.equivalence is Equivalence.UNPROVEN:
             seen = seen._replace(equivalence=by.equivalence)
         self._record(asked, hops, by.target, receipt_of(by, answer), seen)
+
+    def _compare(self, asked: Asked, sight: Sight | None) -> Comparison:
+        try:
+            return Comparison() if sight is None else self.recorder.payloads.compare(asked, sight)
+        except Exception:
+            # Names that cannot be looked up: nothing is proven, and the fault is recorded all the same.
+            return Comparison()
 
     def _record(self, asked: Asked, hops: Sequence[FailedHop], by: str, receipt: str, seen: Comparison) -> None:
         session_id, operation_id, recorder = self.claims.session_id, self.operation_id, self.recorder

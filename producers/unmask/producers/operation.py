@@ -14,7 +14,7 @@ from unmask.producers.claims import SessionClaims
 from unmask.producers.marks import NOT_GIVEN, Answered, Marks, Trying
 from unmask.producers.masking import Concluding
 from unmask.producers.options import Asked, MarkOptions
-from unmask.producers.place import Hop, Place
+from unmask.producers.place import Hop, Place, leave
 from unmask.producers.published import identifier
 from unmask.producers.recorder import Recorder
 from unmask.producers.route import Route
@@ -51,7 +51,9 @@ class Operation(Calls):
         self._recorder = recorder
         self._claims = claims
         self._session = session
-        self._asked = Asked("-", capability=capability, entry_point=entry_point, run_id=run_id)
+        self._unbound = Asked("-", capability=capability, entry_point=entry_point, run_id=run_id)
+        # Filled once, by setdefault, so that of several threads one decides which capability it is of.
+        self._bound: dict[str, Asked] = {} if capability is None else {"asked": self._unbound}
         self._concluding = Concluding(recorder, claims, operation_id)
         self._marks = Marks(self._concluding)
         self._entered: list[Place] = []
@@ -75,7 +77,7 @@ class Operation(Calls):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        self._entered.pop().__exit__()
+        leave(self._entered)
         if not self._entered:
             self._quietly(self._marks.leave, self._asked, hidden=kind is None)
 
@@ -160,6 +162,10 @@ class Operation(Calls):
             return self
         return Operation(self._recorder, self._claims, identifier(operation_id), self._session)
 
+    @property
+    def _asked(self) -> Asked:
+        return self._bound.get("asked", self._unbound)
+
     def _count(self) -> None:
         asked = self._asked
         self._claims.operation(self.operation_id)
@@ -168,12 +174,10 @@ class Operation(Calls):
 
     def _of(self, asked: Asked) -> "Operation":
         """The operation that a call belongs to: this one, or one of its own where this one is of another capability."""
-        if asked.capability in (None, self._asked.capability):
+        if asked.capability is None:
             return self
-        if self._asked.capability is None:
-            self._asked = replace(
-                self._asked, capability=asked.capability, entry_point=asked.entry_point, run_id=asked.run_id
-            )
+        mine = replace(self._unbound, capability=asked.capability, entry_point=asked.entry_point, run_id=asked.run_id)
+        if self._bound.setdefault("asked", mine).capability == asked.capability:
             return self
         return Operation(
             self._recorder, self._claims, self._recorder.new_operation_id(), self._session,

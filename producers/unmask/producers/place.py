@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from unmask.producers.operation import Operation
     from unmask.producers.session import Session
 
-__all__ = ["Hop", "Place", "current_session", "here", "strand"]
+__all__ = ["Hop", "Place", "current_session", "here", "leave", "strand"]
 
 
 class Hop:
@@ -76,6 +76,17 @@ def here() -> Place | None:
     while place is not None and place.left:
         place = place.outer
     return place
+
+
+def leave(entered: list[Place]) -> None:
+    """Leave the innermost of `entered` that the code runs in; the newest of them, where it runs in none any more."""
+    place = here()
+    while place is not None and (place.left or place not in entered):
+        place = place.outer
+    if place is None:
+        place = entered[-1]
+    entered.remove(place)
+    place.__exit__()
 
 
 def current_session() -> "Session | None":

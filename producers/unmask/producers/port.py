@@ -4,7 +4,7 @@ A library takes a sink (or asks `get_sink()`) and records; the host decides once
 decision a `NullSink` stands there: it does nothing, and says so.
 """
 
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from typing import Any, Protocol, runtime_checkable
 
 __all__ = ["FallbackTelemetrySink", "NullSink", "get_sink", "set_sink", "wiring_problem"]
@@ -96,9 +96,14 @@ class NullSink:
     ) -> None:
         """Nothing."""
 
-    def session(self, session_id: str, predecessor: str | None = None) -> AbstractContextManager[Any]:
-        """A context that does nothing."""
-        return nullcontext()
+    def session(
+        self, session_id: str, predecessor: str | None = None, **_options: object
+    ) -> AbstractContextManager[Any]:
+        """A session that records nothing: its calls and marks work, so that a library need not ask what it has."""
+        # Imported here: a library that opens no session pays for the standard library alone.
+        from unmask.producers.sessionless import unrecorded_session
+
+        return unrecorded_session(self, session_id, predecessor)
 
 
 _sink: FallbackTelemetrySink = NullSink()

@@ -1,10 +1,12 @@
-"""What operations need of whoever records them: the emitter, or what stands in for it outside of any session."""
+"""What sessions and operations need of whoever records them: the emitter, or what stands in where there is none."""
 
 from typing import Protocol
 
+from unmask.producers.claims import SessionClaims
 from unmask.producers.payloads import KnownPayloads
+from unmask.producers.report import Counts
 
-__all__ = ["Recorder"]
+__all__ = ["Recorder", "SessionHost"]
 
 
 class Recorder(Protocol):
@@ -54,4 +56,30 @@ class Recorder(Protocol):
         fallback_shape: str | None = None,
     ) -> None:
         """An upstream's failure was hidden by a substitute's answer."""
+        ...
+
+
+class SessionHost(Recorder, Protocol):
+    """Takes sessions too."""
+
+    def open_session(
+        self, session_id: object, predecessor: object, primary_paths: frozenset[tuple[str, str]]
+    ) -> SessionClaims:
+        """The claims of a session that begins, or that another layer has begun already."""
+        ...
+
+    def close_session(self, claims: SessionClaims) -> None:
+        """A layer leaves the session; the last one tears it down."""
+        ...
+
+    def teardowns_lost(self) -> int | None:
+        """Teardowns that were dropped so far; None where that cannot be told without waiting."""
+        ...
+
+    def flush(self, timeout: float) -> bool:
+        """Wait until nothing that was recorded before is pending; whether that is so."""
+        ...
+
+    def counts(self) -> Counts:
+        """What became of everything recorded so far."""
         ...

@@ -2,24 +2,21 @@
 
 from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, ParamSpec, Self, TypeVar, Unpack
+from typing import ParamSpec, Self, TypeVar, Unpack
 
 from unmask.producers.calls import Calls
 from unmask.producers.carrying import carried
 from unmask.producers.claims import SessionClaims
-from unmask.producers.classify import UNATTRIBUTED
 from unmask.producers.delivered import TeardownDelivery
 from unmask.producers.log_watch import watch_logging
 from unmask.producers.marks import NOT_GIVEN, cause_of
 from unmask.producers.operation import Operation
 from unmask.producers.options import MarkOptions
-from unmask.producers.place import Place, here
+from unmask.producers.place import Place, here, leave
 from unmask.producers.published import identifier
-from unmask.producers.uncaught import watch_uncaught
+from unmask.producers.recorder import SessionHost
+from unmask.producers.uncaught import watch_threads
 from unmask.schemas.codes import Equivalence, Family
-
-if TYPE_CHECKING:
-    from unmask.producers.emitter import Emitter
 
 __all__ = ["Session"]
 
@@ -36,7 +33,7 @@ class Session(Calls):
 
     def __init__(
         self,
-        emitter: "Emitter",
+        emitter: SessionHost,
         session_id: str,
         predecessor: str | None,
         primary_paths: frozenset[tuple[str, str]],
@@ -87,7 +84,7 @@ class Session(Calls):
         claims = self._claims
         if claims is None or not self._places:
             return
-        self._places.pop().__exit__()
+        leave(self._places)
         claims.failed |= kind is not None
         self._lost_before = self._emitter.teardowns_lost()
         self._emitter.close_session(claims)
@@ -101,8 +98,8 @@ class Session(Calls):
         self.__exit__(kind, error, traceback)
 
     def begin(self) -> Self:
-        """Open it where a context does not fit; end() tears it down, and so does an exception that nobody catches."""
-        watch_uncaught()
+        """Open it where a context does not fit; end() tears it down, as does the death of the thread that opened it."""
+        watch_threads()
         return self.__enter__()
 
     def end(self, error: BaseException | None = None, *, wait: float = 0.0) -> TeardownDelivery:
@@ -167,7 +164,7 @@ class Session(Calls):
         joined = self._joined() if operation_id is None else None
         if joined is None or (capability is not None and joined.capability != capability):
             if error is None:
-                error = self._cause_of(claims, upstream)
+                error = cause_of(claims, upstream, None)
             joined = self.operation(operation_id, capability=capability, entry_point=entry_point, run_id=run_id)
         joined.fell_back(upstream, by, error, answer=answer, equivalence=equivalence, **options)
 
@@ -207,10 +204,3 @@ class Session(Calls):
         return Operation(
             self._emitter, self._open(), name, self, capability=capability, entry_point=entry_point, run_id=run_id
         )
-
-    def _cause_of(self, claims: SessionClaims, upstream: str) -> str:
-        try:
-            return cause_of(claims, upstream, None)
-        except Exception:
-            self._emitter.note_fault()
-            return UNATTRIBUTED

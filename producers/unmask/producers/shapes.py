@@ -7,6 +7,8 @@ address, a key with digits, one of very many) are merged under `*`, so that no v
 
 import hashlib
 import re
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 __all__ = ["DEEPEST", "MOST_FIELDS", "MOST_ITEMS", "MOST_VALUES", "PayloadShape", "payload_shape", "shape_of"]
@@ -22,7 +24,15 @@ MOST_FIELDS = 64
 
 # Letters of any script, few digits: `prix_total`, `@type`, `address2`. A dot, a space or an @ inside is data.
 _LONGEST_FIELD = 64
+_REMEMBERED = 1_024
+_NESTED = ("object", "array")
+_KINDS: dict[type, str] = {
+    type(None): "null", bool: "boolean", int: "number", float: "number", str: "string", bytes: "bytes",
+    dict: "object", list: "array", tuple: "array",
+}  # fmt: skip
 _FIELD = re.compile(r"(?=(?:\D*\d){0,4}\D*\Z)(?:[^\W\d]|[_$@])[\w$:\-]*")
+
+_known_fields: set[str] = set()
 
 
 def payload_shape(payload: object) -> str | None:
@@ -78,26 +88,40 @@ class PayloadShape:
         return "shape1-" + hashlib.sha256("\n".join(lines).encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
     def _visit(self, path: str, kind: str, value: Any, depth: int) -> None:
-        self._values -= 1
-        if self._values < 0:
-            raise OverflowError
-        if depth == 0 and kind in ("object", "array"):
-            kind = "deeper"
-        self._found.add(f"{path} {kind}")
-        if kind == "object":
-            few = dict.__len__(value) <= MOST_FIELDS
-            for name, item in dict.items(value):
-                field = _field(name) if few else "*"
-                self._visit(f"{path}.{field}", _kind(item), item, depth - 1)
-        elif kind == "array":
-            items = list.__iter__(value) if isinstance(value, list) else tuple.__iter__(value)
-            for item, _ in zip(items, range(MOST_ITEMS), strict=False):
-                self._visit(f"{path}[]", _kind(item), item, depth - 1)
+        self._found.add(f"{path} {kind if depth or kind not in _NESTED else 'deeper'}")
+        if kind not in _NESTED or not depth:
+            return
+        for step, item in _inside(value):
+            self._values -= 1
+            if self._values < 0:
+                raise OverflowError
+            inner = _KINDS.get(type(item)) or _kind(item)
+            if inner in _NESTED:
+                self._visit(path + step, inner, item, depth - 1)
+            else:
+                self._found.add(f"{path}{step} {inner}")
 
 
-def _field(name: object) -> str:
-    text = str.__str__(name) if isinstance(name, str) else ""
-    return text if len(text) <= _LONGEST_FIELD and _FIELD.fullmatch(text) else "*"
+def _inside(value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        few = dict.__len__(value) <= MOST_FIELDS
+        return ((_step(name) if few else ".*", item) for name, item in dict.items(value))
+    items = list.__iter__(value) if isinstance(value, list) else tuple.__iter__(value)
+    return (("[]", item) for item in islice(items, MOST_ITEMS))
+
+
+def _step(name: object) -> str:
+    if not isinstance(name, str):
+        return ".*"
+    text = str.__str__(name)
+    if text in _known_fields:
+        return f".{text}"
+    if len(text) > _LONGEST_FIELD or not _FIELD.fullmatch(text):
+        return ".*"
+    # Only what is a field's name is remembered: data that serves as a name is not to pile up.
+    if len(_known_fields) < _REMEMBERED:
+        _known_fields.add(text)
+    return f".{text}"
 
 
 def _kind(value: object) -> str:

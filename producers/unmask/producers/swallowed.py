@@ -88,9 +88,8 @@ def _modules_of_frames(error: BaseException) -> Iterator[str]:
     caught_by: object = None
     for link in foreign.wrapped(error):
         step: TracebackType | None = link.__traceback__
-        if step is not None:
-            caught_by = step.tb_frame.f_globals.get("__name__") if caught_by is None else caught_by
-            step = step.tb_next
+        if step is not None and caught_by is None:
+            caught_by = step.tb_frame.f_globals.get("__name__")
         for _ in range(_MOST_FRAMES):
             if step is None:
                 break
@@ -105,4 +104,4 @@ def _is_of(packages: Iterable[str], name: str) -> bool:
 
 
 def _segments(names: Iterable[str]) -> frozenset[str]:
-    return frozenset(plain(segment) for name in names for segment in name.split("."))
+    return frozenset(plain(segment) for name in names for segment in name.split(".") if segment)

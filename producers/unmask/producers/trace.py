@@ -30,9 +30,9 @@ TRACE_LIMIT = 64
 _NEEDS_A_NAME = {UpstreamClass.INVALID_RESPONSE, UpstreamClass.UNATTRIBUTED}
 
 
-def plain(name: str) -> str:
-    """A name as it is compared: `Price-Service` and `price_service` are one."""
-    return name.casefold().replace("-", "_")
+def plain(name: object) -> str:
+    """A name as it is compared: `Price-Service` and `price_service` are one. What is no text has none."""
+    return name.casefold().replace("-", "_") if isinstance(name, str) else ""
 
 
 @dataclass(slots=True)

@@ -1,56 +1,42 @@
-"""Ends sessions that were begun by hand when nobody caught the exception that their thread died of.
+"""Ends sessions that were begun by hand in a thread that then died of an exception nobody caught.
 
-A session used as a context sees such an exception pass. One that was begun by hand does not, and its teardown would
-be missing. The hooks that were in place before are called all the same, first and with the same arguments.
+A session used as a context sees such an exception pass; one that was begun by hand does not, and would stay open for as
+long as the process lives. The hook that was in place before is called all the same, first. The main thread needs none:
+its end is the emitter's, and a session without a teardown is a failed one. sys.excepthook is left alone, since what
+arrives there need not be an end: interactive shells and event loops report with it and go on.
 """
 
-import sys
 import threading
-from types import TracebackType
-from typing import Any
 
 from unmask.producers.place import current_session
 
-__all__ = ["watch_uncaught"]
+__all__ = ["watch_threads"]
 
-_in_place = False
+_watched = False
 
 
-def watch_uncaught() -> None:
-    """Put the hooks in place, once per process. They stay: whoever came later may have kept them as the ones before."""
-    global _in_place
-    if _in_place:
+def watch_threads() -> None:
+    """Put the hook in place, once per process. It stays: whoever came later may have kept it as the one before."""
+    global _watched
+    if _watched:
         return
-    _in_place = True
-    _watch_main(sys.excepthook)
-    _watch_threads(threading.excepthook)
+    _watched = True
+    before = threading.excepthook
 
-
-def _watch_main(before: Any) -> None:
-    def hook(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
-        try:
-            before(kind, error, traceback)
-        finally:
-            _end_session(error)
-
-    sys.excepthook = hook
-
-
-def _watch_threads(before: Any) -> None:
     def hook(args: threading.ExceptHookArgs) -> None:
-        error = args.exc_value
+        died_of = args.exc_value
         try:
             before(args)
         finally:
-            _end_session(error)
+            _end_session(died_of)
 
     threading.excepthook = hook
 
 
-def _end_session(error: BaseException | None) -> None:
+def _end_session(died_of: BaseException | None) -> None:
     try:
         session = current_session()
         if session is not None:
-            session.end(error if error is not None else RuntimeError())
+            session.end(RuntimeError() if died_of is None else died_of)
     except Exception:
         return

@@ -21,6 +21,9 @@ from unmask.schemas.models.verdict import Verdict
 
 __all__ = ["canonical_digest", "seal", "verdict_digest", "verify_digest"]
 
+# Made once: a gate computes a digest for every question.
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), allow_nan=False)
+_SCALARS = frozenset((str, int, float, bool))
 _NOT_DIGESTED = frozenset({"digest", "signature", "writer", "sequence"})
 
 
@@ -30,8 +33,9 @@ def verdict_digest(verdict: Verdict | Mapping[str, Any]) -> str:
     Raises EncodeError where a dict holds what no verdict can: a NaN, a datetime.
     """
     value = to_avro(verdict) if isinstance(verdict, Verdict) else verdict
+    doubles = _doubles()
     said = {
-        name: _double(item) if name in _doubles() else item for name, item in value.items() if name not in _NOT_DIGESTED
+        name: _double(item) if name in doubles else item for name, item in value.items() if name not in _NOT_DIGESTED
     }
     return canonical_digest(said)
 
@@ -42,7 +46,7 @@ def canonical_digest(value: Mapping[str, Any]) -> str:
     Raises EncodeError where it holds what no record can: a NaN, a datetime.
     """
     try:
-        text = json.dumps(_without_silence(value), sort_keys=True, separators=(",", ":"), allow_nan=False)
+        text = _CANONICAL.encode(_without_silence(value))
     except (TypeError, ValueError) as error:
         raise EncodeError("not a record: it holds a NaN, or a value that records have no type for") from error
     return hashlib.sha256(text.encode("ascii")).hexdigest()
@@ -77,9 +81,16 @@ def _double(item: Any) -> Any:
 
 def _without_silence(value: Any) -> Any:
     if isinstance(value, Mapping):
-        return {str(name): _without_silence(item) for name, item in value.items() if not _silent(item)}
+        said: dict[str, Any] = {}
+        for name, item in value.items():
+            # Most are plain values, which say something and hold nothing.
+            if type(item) in _SCALARS:
+                said[str(name)] = item
+            elif not _silent(item):
+                said[str(name)] = _without_silence(item)
+        return said
     if isinstance(value, list | tuple):
-        return [_without_silence(item) for item in value]
+        return [item if type(item) in _SCALARS else _without_silence(item) for item in value]
     return value
 
 

@@ -15,8 +15,9 @@ from unmask.schemas.windowing import LIFETIME, MICROS
 
 __all__ = ["check_claims", "check_verdicts", "check_windows"]
 
-_LATEST_US = 60 * MICROS
-"""How long after the first record of a late emitter a reader may still find what was true before it was known."""
+_LATEST_US = 20 * MICROS
+"""How long after the first record of a late emitter what was true before it may still be published: 15 s may pass until
+a worker that died has been replaced."""
 _CODES = {
     Family.ROUTE_ATTEMPT: "attempts_by_entry_point",
     Family.KERNEL_FALLBACK: "fallbacks_by_reason",
@@ -135,7 +136,7 @@ def _check_evidence(
 def check_claims(
     checks: Checks, truth: Truth, claims: Iterable[Claim], first_heard: Mapping[str, int], grace: int
 ) -> int:
-    """No claim of COMPLETE was ever short of an event, or had one too many. Returns how many were excused in part.
+    """No claim of COMPLETE was ever short of an event, or had one too many. Returns how many had less and were excused.
 
     Excused is an emitter of which the log had nothing when the window closed (grace after its end, in microseconds),
     in claims of before it was known.
@@ -153,7 +154,7 @@ def check_claims(
                 heard = first_heard[emitter]
                 most += n
                 least += 0 if heard > closed and claim.published < heard + _LATEST_US else n
-        excused += least < most
+        excused += claim.events < most
         about = _Window(claim.seconds, claim.start)
         checks.holds(
             "claims", least <= claim.events <= most,

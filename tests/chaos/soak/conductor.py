@@ -13,6 +13,7 @@ from random import Random
 from tests.chaos.soak.injector import Injector
 from tests.chaos.soak.plan import HOSTS, WORKERS, Action, HostPlan, Plan, Step
 from tests.chaos.soak.processes import Child, start
+from tests.chaos.soak.worker import ENDED
 
 from unmask.consumers.devbroker import JvmBroker
 from unmask.schemas.topics import Topics
@@ -65,8 +66,6 @@ class Conductor:
     """How often each action was done."""
     faults: list[str] = field(default_factory=list)
     """Processes that ended as they must not."""
-    worker_ends: list[str] = field(default_factory=list)
-    """What workers said that ended by themselves, which they may where they cannot go on."""
 
     def __post_init__(self) -> None:
         self._random = Random(self.plan.seed + 1)
@@ -103,6 +102,16 @@ class Conductor:
             time.sleep(_TICK_S)
         self.faults.extend(f"there was no time for {step.action} {step.target}" for step in steps)
         self._settle()
+
+    def worker_ends(self) -> list[str]:
+        """What workers said that ended by themselves, which they may where they cannot go on. Also one that was killed
+        while it ended."""
+        said = []
+        for name in WORKERS:
+            log = self.folder / f"worker-{name}.log"
+            lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+            said += [f"worker {name}: {line[line.index(ENDED) + len(ENDED) :]}" for line in lines if ENDED in line]
+        return said
 
     def end_hosts(self) -> None:
         """Every host ends in order, and with it all that its dead predecessors left."""
@@ -212,7 +221,6 @@ class Conductor:
             if slot.running() or now < slot.restart_at:
                 continue
             if not slot.expected:
-                self.worker_ends.append(f"worker {slot.name}: {slot.child.said(400).splitlines()[-1:]}")
                 slot.expected = True
                 slot.restart_at = now + 1.0
             else:

@@ -6,6 +6,7 @@ A replay has the key, the partition and the bytes of the original, and comes in 
 import random
 import threading
 import time
+from collections import deque
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
@@ -32,6 +33,7 @@ class Injector:
         self._random = random.Random(seed)
         self._producer = Producer(producer_config(bootstrap, linger_ms=5, log_level=2))
         self._kept: list[tuple[int, bytes, bytes]] = []
+        self._newest: deque[tuple[int, bytes, bytes]] = deque(maxlen=_RECENT)
         self._met = 0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="injector", daemon=True)
@@ -90,21 +92,21 @@ class Injector:
                 continue
             record = (row.partition, row.key, row.value)
             self._met += 1
+            self._newest.append(record)
             if len(self._kept) < _KEPT:
                 self._kept.append(record)
             elif (place := self._random.randrange(self._met)) < _KEPT:
                 self._kept[place] = record
-            else:
-                # Some of the newest always are among them: they meet their originals in one fetch.
-                self._kept[self._random.randrange(_RECENT)] = record
 
     def _replay(self) -> None:
-        partition, key, value = self._random.choice(self._kept)
+        # Half of them are of the newest, which meet their originals in one fetch.
+        partition, key, value = self._random.choice(self._random.choice((self._kept, self._newest)))
         self._send(partition, key, value, self._replay_done)
 
     def _spoil(self) -> None:
         draw = self._random
-        partition, key, value = draw.choice(self._kept[-_RECENT:])
+        # Of emitters that live: one that is long dead would spoil all windows since its death.
+        partition, key, value = draw.choice(self._newest)
         kind = draw.randrange(5)
         if kind == 0:
             value = draw.randbytes(draw.randint(1, 200))

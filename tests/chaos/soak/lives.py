@@ -15,8 +15,9 @@ from tests.chaos.soak.log import AHEAD_US, Batch, Chain, Log
 from tests.chaos.soak.words import CAPABILITIES, ENTRY_POINTS, FAILURES
 
 from unmask.schemas.codes import DropCause, Family, SessionOutcome
+from unmask.schemas.windowing import MICROS, window_start
 
-__all__ = ["FAMILY_OF", "Event", "Life", "Stretch", "read_lives"]
+__all__ = ["FAMILY_OF", "Event", "Life", "Stretch", "later_than", "read_lives"]
 
 FAMILY_OF = {
     Kind.ATTEMPT: Family.ROUTE_ATTEMPT,
@@ -83,6 +84,17 @@ def read_lives(checks: Checks, journals: Iterable[LifeJournal], log: Log) -> lis
     return lives
 
 
+def later_than(life: Life, seconds: int, horizon: int) -> int:
+    """How many of its events came more than `horizon` microseconds after the end of their window of that size."""
+    late = 0
+    for batch in life.chain.in_order():
+        for family in FAMILY_OF.values():
+            for _, told in _arrays(batch.body)[family]:
+                end = window_start(_counts_at(batch, told), seconds) + seconds * MICROS
+                late += end + horizon <= batch.arrival
+    return late
+
+
 def _read(checks: Checks, journal: LifeJournal, chain: Chain) -> Life:
     life, about = Life(journal, chain), journal.name
     checks.equal("accounts", f"{about}: batches", list(range(1, len(chain.seqs) + 1)), chain.seqs)
@@ -113,9 +125,9 @@ def _read(checks: Checks, journal: LifeJournal, chain: Chain) -> Life:
 
 def _match(checks: Checks, life: Life, family: Family, written: list[Entry], delivered: list[Any]) -> None:
     """Pairs what arrived with the journal, label by label, and what is left with what is lost."""
-    arrived: dict[tuple[str, str], list[tuple[int, int]]] = defaultdict(list)
-    for label, told, instant in delivered:
-        arrived[label].append((told, instant))
+    arrived: dict[tuple[str, str], list[tuple[int, int, int]]] = defaultdict(list)
+    for label, told, instant, earliest in delivered:
+        arrived[label].append((told, instant, earliest))
     for pairs in arrived.values():
         pairs.reverse()
     last_cut = life.chain.last.cut if len(life.chain.seqs) < 2 else life.chain.batches[life.chain.seqs[-2]].cut
@@ -127,8 +139,12 @@ def _match(checks: Checks, life: Life, family: Family, written: list[Entry], del
                     "events", False, f"{life.journal.name} {family} {label}: the log has fewer than the journal"
                 )
                 continue
-            told, instant = arrived[label].pop()
-            checks.holds("events", told >= entry.micros, f"{life.journal.name} {family} {label}: earlier than recorded")
+            told, instant, earliest = arrived[label].pop()
+            # The SDK moves an event that was recorded during a cut to just behind it, and no event anywhere else.
+            checks.holds(
+                "events", told == entry.micros or entry.micros < told == earliest,
+                f"{life.journal.name} {family} {label}: recorded at {entry.micros}, told to be at {told}",
+            )  # fmt: skip
             life.moved += told != entry.micros
             life.counted.append(Event(family, *label, instant, entry))
         else:
@@ -181,11 +197,13 @@ def _arrays(body: dict[str, Any]) -> dict[Family, list[tuple[tuple[str, str], in
     }
 
 
-def _delivered(chain: Chain, family: Family) -> Iterator[tuple[tuple[str, str], int, int]]:
-    """Label, instant as told, and instant at which it must count, of every event that arrived."""
+def _delivered(chain: Chain, family: Family) -> Iterator[tuple[tuple[str, str], int, int, int]]:
+    """Label, instant as told, instant at which it must count, and the batch's earliest, of every event that arrived."""
+    earliest = chain.started
     for batch in chain.in_order():
         for label, told in _arrays(batch.body)[family]:
-            yield label, told, _counts_at(batch, told)
+            yield label, told, _counts_at(batch, told), earliest
+        earliest = batch.body["sent_at"] + 1
 
 
 def _counts_at(batch: Batch, told: int) -> int:

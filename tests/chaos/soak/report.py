@@ -55,7 +55,7 @@ def _rows(result: Result) -> list[tuple[str, str, str]]:
          "about to be recorded when their host was killed"),
         ("events counted", f"{counted:,}", f"{sum(life.moved for life in lives):,} recorded while a batch was cut"),
         ("events lost", f"{lost:,}", _listed(causes) or "none"),
-        ("counted late", f"{result.late:,}", "after their window had closed, most of them into corrections"),
+        ("counted late", f"{result.late:,}", f"after their window had closed, {result.corrected:,} into corrections"),
         ("clock ahead by more than 5 min", f"{result.skewed:,}", "counted at the broker's time"),
         ("lives of hosts", f"{len(lives)}", f"{killed} ended by SIGKILL; every one left a closed account"),
         ("workers killed, stopped", f"{done[Action.KILL_WORKER]}, {done[Action.STOP_WORKER]}",
@@ -67,8 +67,8 @@ def _rows(result: Result) -> list[tuple[str, str, str]]:
         ("unreadable records put in", f"{result.unreadable}", _listed(log.reasons)),
         ("windows", f"{result.windows.total()}", _listed(result.windows)),
         ("verdicts", f"{result.verdicts.total()}", _listed(result.verdicts)),
-        ("window records ever published", f"{result.published:,}", f"{result.claims:,} claims of COMPLETE, all "
-         f"checked; {result.excused:,} made before a host was known"),
+        ("window records ever published", f"{result.published:,}", f"{result.claims:,} claims of COMPLETE checked; "
+         f"{result.excused:,} had less, of a host not known yet when the window closed"),
         ("values compared", f"{checks.compared.total():,}", _listed(checks.compared)),
         ("agreement", f"{result.settled_s:.0f} s", "after the last host's end, the end of the last window included"),
         ("unmask verify", f"exit {result.verify}", ""),

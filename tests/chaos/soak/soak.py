@@ -14,7 +14,7 @@ from tests.chaos.soak.compare import check_claims, check_verdicts, check_windows
 from tests.chaos.soak.conductor import Conductor
 from tests.chaos.soak.injector import Injector
 from tests.chaos.soak.journal import read_journals
-from tests.chaos.soak.lives import Life, read_lives
+from tests.chaos.soak.lives import Life, later_than, read_lives
 from tests.chaos.soak.log import Log, read_log
 from tests.chaos.soak.plan import Action, Plan
 from tests.chaos.soak.sampler import Sampler
@@ -23,6 +23,7 @@ from tests.chaos.soak.truth import ExpectedVerdict, Truth, expected_verdicts
 from unmask.consumers.devbroker import JvmBroker
 from unmask.schemas.topic_admin import create_topics
 from unmask.schemas.topics import Topics
+from unmask.schemas.windowing import MICROS
 
 __all__ = ["Result", "soak"]
 
@@ -52,8 +53,12 @@ class Result:
     published: int = 0
     """Window records that ever stood."""
     claims: int = 0
+    """Records and families of theirs that said COMPLETE and were checked."""
     excused: int = 0
+    """How many of these had less than was recorded, since a host was not known yet."""
     late: int = 0
+    corrected: int = 0
+    """Events that came after the cells of their window had been closed for good."""
     skewed: int = 0
     verify: int | None = None
     verify_said: str = ""
@@ -101,7 +106,7 @@ def _run(plan: Plan, folder: Path, broker: JvmBroker, topics: Topics, say: Calla
         conductor.stop()
         sampler.stop()
     result.faults += [*conductor.faults, *(repr(e) for e in (sampler.error, injector.error) if e is not None)]
-    result.worker_ends, result.done = conductor.worker_ends, conductor.done
+    result.worker_ends, result.done = conductor.worker_ends(), conductor.done
     _check_minimums(result)
     return result
 
@@ -136,14 +141,16 @@ def _examine(
     with sampler.lock:
         claims, result.published = list(sampler.claims), sampler.records
     heard = {emitter: chain.first_heard for emitter, chain in result.log.chains.items()}
-    result.claims = len(claims)
     result.excused = check_claims(checks, truth, claims, heard, plan.grace_ms * 1_000)
+    result.claims = checks.compared["claims"]
     for part in (settled, checks):
         result.checks.compared.update(part.compared)
         result.checks.failed.update(part.failed)
         result.checks.differences.extend(part.differences)
     result.verdicts.update(str(verdict.verdict) for verdict in verdicts.values())
     whole = [w for w in windows if w["window_seconds"] == plan.window_seconds[0] and w["scope"] is None]
+    horizon = plan.open_horizon_s * MICROS
+    result.corrected = sum(later_than(life, plan.window_seconds[0], horizon) for life in result.lives)
     result.late, result.skewed = (sum(w[name] for w in whole) for name in ("late", "skewed"))
 
 

@@ -13,7 +13,10 @@ from tests.chaos.soak.processes import end_with_parent
 from unmask.streams.settings import StreamSettings
 from unmask.streams.worker import Worker, find_topics
 
-__all__ = ["main"]
+__all__ = ["ENDED", "main"]
+
+ENDED = "the worker ended by itself: "
+"""Begins the line in its log."""
 
 
 def main() -> None:
@@ -28,7 +31,7 @@ def main() -> None:
     try:
         asyncio.run(Worker(settings, find_topics(settings)).run())
     except Exception as error:
-        logging.getLogger("soak").exception("the worker ended")
+        logging.getLogger("soak").exception("%s%s: %s", ENDED, type(error).__name__, error)
         sys.exit(f"{type(error).__name__}: {error}")
 
 

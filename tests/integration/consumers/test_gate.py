@@ -18,6 +18,7 @@ from unmask.consumers.gate import (
     Unread,
     VerdictNotReady,
     VerdictView,
+    read_enforcement,
     verdict_source,
 )
 from unmask.consumers.testing import clean_verdict, degraded_verdict, failed_verdict
@@ -357,6 +358,65 @@ def test_questions_reconciliations_and_overrides_are_on_the_admissions_topic(
     assert records[0]["verdict_digest"] == degraded["digest"]
     assert records[4]["by"] == "ana"
     assert [r["mutating"] for r in records[3:5]] == [False, False]
+
+
+def test_who_asks_after_a_directive_was_carried_out_is_admitted_for_that_very_verdict(
+    gate: Gate, kafka: str, topics: Topics, publish_verdicts: Put
+) -> None:
+    publish_verdicts(degraded_verdict("s-1"), degraded_verdict("s-2"))
+    assert gate.admit("s-1").reconcile(lambda _: True).admitted
+    second = gate.admit("s-1")
+    assert second.answer is AdmissionAnswer.ADMITTED
+    assert "was carried out" in second.reason
+    assert gate.admit("s-2").answer is AdmissionAnswer.RECONCILE_FIRST
+    # So it is for a gate that was not there, in a shell or in another process.
+    with Gate(kafka, topics.namespace, live=False) as other:
+        assert other.admit("s-1").answer is AdmissionAnswer.ADMITTED
+        publish_verdicts(degraded_verdict("s-1", operations=21))
+        assert other.admit("s-1").answer is AdmissionAnswer.RECONCILE_FIRST
+    assert gate.admit("s-1").answer is AdmissionAnswer.RECONCILE_FIRST
+
+
+def test_a_directive_that_failed_leaves_the_refusal_as_it_is(gate: Gate, publish_verdicts: Put) -> None:
+    publish_verdicts(degraded_verdict("s-1"))
+    assert not gate.admit("s-1").reconcile(lambda _: False).admitted
+    assert gate.admit("s-1").answer is AdmissionAnswer.RECONCILE_FIRST
+
+
+def test_an_override_holds_for_the_verdict_that_it_was_given_for(gate: Gate, publish_verdicts: Put) -> None:
+    publish_verdicts(failed_verdict("s-1"))
+    assert gate.admit("s-1").override(by="ana", reason_code="looked-at-it").admitted
+    again = gate.admit("s-1")
+    assert again.answer is AdmissionAnswer.ADMITTED
+    assert "ana" in again.reason
+    publish_verdicts(failed_verdict("s-1", ended_at=1))
+    assert gate.admit("s-1").answer is AdmissionAnswer.HALTED
+
+
+def test_a_refusal_stays_one_where_the_admissions_cannot_be_read(
+    gate: Gate, kafka: str, topics: Topics, publish_verdicts: Put
+) -> None:
+    publish_verdicts(degraded_verdict("s-1"))
+    admin = AdminClient({"bootstrap.servers": kafka})
+    admin.delete_topics([topics.admissions.name], operation_timeout=10)[topics.admissions.name].result()
+    admission = gate.admit("s-1", timeout=2)
+    assert admission.answer is AdmissionAnswer.RECONCILE_FIRST
+    assert "is not known" in admission.reason
+
+
+def test_what_became_of_the_answers_is_counted(kafka: str, topics: Topics, publish_verdicts: Put) -> None:
+    publish_verdicts(degraded_verdict("s-1"), degraded_verdict("s-2"), failed_verdict("s-3"), clean_verdict("s-4"))
+    with Gate(kafka, topics.namespace) as gate:
+        assert gate.admit("s-1").reconcile(lambda _: True).admitted
+        assert not gate.admit("s-2").reconcile(lambda _: False).admitted
+        assert gate.admit("s-3").override(by="ana", reason_code="drill").admitted
+        assert gate.admit("s-4").admitted
+        assert gate.admit("s-1").admitted
+    source = TopicSource(topics.admissions.name, kafka, compacted=False)
+    told = read_enforcement(source, timeout=10).as_dict()
+    outcomes = {name: count for name, count in told["outcomes"].items() if count}
+    assert outcomes == {"refused_later_clear": 1, "upheld": 1, "overridden": 1, "admitted": 2}
+    assert (told["questions"], told["overrides"], told["refusals_upheld"]) == (5, {"ana": 1}, 0.5)
 
 
 def test_a_verdict_that_arrives_while_its_directive_is_carried_out_decides(gate: Gate, publish_verdicts: Put) -> None:

@@ -16,6 +16,7 @@ class RecordingHost:
 
     def __init__(self) -> None:
         self.stored: list[StoredBatch] = []
+        self._decoded: list[dict[str, Any]] = []
         self._numbers = count(1)
         self.emitter = Emitter(
             EmitterSettings(bootstrap_servers="127.0.0.1:1", flush_interval_ms=3_600_000), stores=self._store
@@ -39,8 +40,8 @@ class RecordingHost:
         """The events of one field recorded until now; of one session where it is given."""
         self.emitter._life.cut()
         wanted = session.session_id if isinstance(session, Session) else session
-        batches = [decode("event_batch", batch.data) for batch in list(self.stored)]
-        return [event for batch in batches for event in batch[field] if wanted in (None, event.get("session_id"))]
+        self._decoded += [decode("event_batch", batch.data) for batch in self.stored[len(self._decoded) :]]
+        return [event for batch in self._decoded for event in batch[field] if wanted in (None, event.get("session_id"))]
 
     def masked(self, session: Session) -> list[dict[str, Any]]:
         """Masked errors of a session."""

@@ -152,7 +152,7 @@ def test_502_and_503_still_ask_for_a_probe(spelling: object) -> None:
         (None, "UNATTRIBUTED"),
         (True, "UNATTRIBUTED"),
         (7, "UNATTRIBUTED"),
-        (object(), "UNATTRIBUTED"),
+        pytest.param(object(), "UNATTRIBUTED", id="an object"),
     ],
     ids=repr,
 )

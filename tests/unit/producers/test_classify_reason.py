@@ -75,7 +75,7 @@ def test_a_code_is_its_own_reason(code: ReasonCode) -> None:
         ("no idea at all", ReasonCode.UNKNOWN_REFUSAL),
         (None, ReasonCode.UNKNOWN_REFUSAL),
         ("", ReasonCode.UNKNOWN_REFUSAL),
-        (object(), ReasonCode.UNKNOWN_REFUSAL),
+        pytest.param(object(), ReasonCode.UNKNOWN_REFUSAL, id="an object"),
     ],
     ids=repr,
 )

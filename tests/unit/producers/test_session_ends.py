@@ -1,8 +1,6 @@
 """How sessions end: by hand, by an exception that nobody caught, and with word of their teardown's delivery."""
 
-import subprocess
 import sys
-import textwrap
 import threading
 from collections.abc import Iterator
 
@@ -48,11 +46,11 @@ def test_a_session_that_goes_on_has_no_delivered_teardown(host: RecordingHost) -
 
 @pytest.fixture
 def hooks() -> Iterator[None]:
-    before = sys.excepthook, threading.excepthook, uncaught._in_place
+    before = threading.excepthook, uncaught._watched
     threading.excepthook = lambda args: None
-    uncaught._in_place = False
+    uncaught._watched = False
     yield
-    sys.excepthook, threading.excepthook, uncaught._in_place = before
+    threading.excepthook, uncaught._watched = before
 
 
 @pytest.mark.usefixtures("hooks")
@@ -82,22 +80,40 @@ def test_a_thread_that_dies_beside_a_session_leaves_it_alone(host: RecordingHost
     assert host.teardown(session)["outcome"] == "success"
 
 
-def test_a_program_dies_of_its_exception_as_ever_and_its_session_is_torn_down() -> None:
-    program = textwrap.dedent(
-        """
-        import sys
-        from unmask.producers import Emitter, EmitterSettings
-        from unmask.producers.store import MemoryStore
-        sys.excepthook = lambda kind, error, traceback: print("hook", kind.__name__)
-        emitter = Emitter(
-            EmitterSettings(bootstrap_servers="127.0.0.1:1", close_timeout_ms=0), stores=lambda owner: MemoryStore()
-        )
-        before = emitter.close_session
-        emitter.close_session = lambda claims: (print("failed", claims.failed), before(claims))
-        emitter.session("s-1").begin()
-        raise RuntimeError("text")
-        """
-    )
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
-    assert done.stdout.split("\n")[:2] == ["hook RuntimeError", "failed True"]
-    assert done.returncode == 1
+@pytest.mark.usefixtures("hooks")
+def test_a_hook_that_fails_fails_as_before_and_the_session_is_ended(host: RecordingHost) -> None:
+    session, args = host.session(), threading.ExceptHookArgs((KeyError, KeyError("mine"), None, None))
+
+    def failing(_: threading.ExceptHookArgs) -> None:
+        raise RuntimeError("the hook's own")
+
+    threading.excepthook = failing
+    session.begin()
+    with pytest.raises(RuntimeError, match="the hook's own"):
+        threading.excepthook(args)
+    assert host.teardown(session)["outcome"] == "failure"
+
+
+def test_the_hook_of_the_main_thread_is_left_alone(host: RecordingHost) -> None:
+    before = sys.excepthook
+    host.session().begin().end()
+    assert sys.excepthook is before
+
+
+def test_two_threads_may_use_one_session_as_their_context(host: RecordingHost) -> None:
+    session, both_in, found = host.session(), threading.Barrier(2, timeout=10), []
+
+    def work() -> None:
+        with session:
+            both_in.wait()
+            found.append(current_session())
+            both_in.wait()
+        found.append(current_session())
+
+    threads = [threading.Thread(target=work) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [session, session, None, None]
+    assert host.teardown(session)["outcome"] == "success"

@@ -208,7 +208,8 @@ def test_work_carried_into_a_pool_belongs_to_the_operation_that_sent_it(host: Re
     def work(number: int) -> int:
         session = current_session()
         assert session is not None
-        return session.call("openai", fails(TimeoutError()), lambda: number)
+        answer: int = session.call("openai", fails(TimeoutError()), lambda: number)
+        return answer
 
     with ThreadPoolExecutor(4) as pool, host.session() as session:
         with session.operation("op-1"):
@@ -234,7 +235,7 @@ def test_what_is_carried_returns_and_raises_what_it_did_before(host: RecordingHo
         assert raised.value is error
         assert session.carry(lambda: answer)() is answer
         carried = session.carry(soon)
-    assert asyncio.run(carried()) is answer  # type: ignore[arg-type]
+    assert asyncio.run(carried()) is answer
 
 
 def test_asyncio_to_thread_carries_by_itself(host: RecordingHost) -> None:

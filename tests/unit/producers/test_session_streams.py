@@ -106,6 +106,15 @@ def test_items_of_a_backup_that_broke_off_too_have_hidden_what_was_before(host: 
     assert (teardown["outcome"], teardown["degraded_operations"]) == ("failure", 1)
 
 
+def test_only_what_was_before_the_items_of_a_backup_was_hidden_by_them(host: RecordingHost, run: Run) -> None:
+    ways = (Substitute("azure", broken_after(1, TimeoutError())), Substitute("mistral", broken_after(0, KeyError())))
+    with host.session() as session, pytest.raises(KeyError):
+        run(session, "openai", broken_after(1), *ways)
+    masked = host.masked(session)
+    assert [(each["upstream"], each["fallback_execution_receipt"]) for each in masked] == [("openai", "azure")]
+    assert host.teardown(session)["outcome"] == "failure"
+
+
 def test_a_stream_that_fails_before_its_first_item_is_an_ordinary_fallback(host: RecordingHost, run: Run) -> None:
     with host.session() as session:
         assert run(session, "openai", broken_after(0, TimeoutError()), Substitute("azure", whole())) == [0, 1, 2, 3, 4]

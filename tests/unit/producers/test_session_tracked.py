@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 import pytest
-from tests.unit.producers.recorded import RecordingHost
+from tests.unit.producers.recorded import RecordingHost, fails
 
-from unmask.producers import Emitter, Substitute, get_sink, set_sink, tracked
+from unmask.producers import Emitter, NullSink, Substitute, current_session, get_sink, set_sink, tracked
 from unmask.schemas.codes import Family
 
 
@@ -60,6 +60,20 @@ def test_outside_of_any_session_the_substitute_stands_in_and_the_capability_is_c
 def test_without_any_sink_the_function_works_all_the_same() -> None:
     assert get_sink().wired is False
     assert quote("down")["from"] == "cache"
+
+
+def test_where_nothing_is_wired_a_session_works_and_records_nothing() -> None:
+    with NullSink().session("s-1", primary_paths=[("a", "b")]) as session:
+        assert current_session() is not None
+        assert session.call("prices", fails(TimeoutError()), lambda: "cached", capability="quote") == "cached"
+        assert list(session.stream("prices", lambda: [1, 2])) == [1, 2]
+        with session.operation() as operation:
+            operation.fell_back("prices", "cache")
+        assert quote("down")["from"] == "cache"
+        assert (session.operations, session.degraded_operations) == (4, 3)
+    assert not session.delivery(0).acknowledged
+    with pytest.raises(KeyError), NullSink().session("s-1"):
+        raise KeyError
 
 
 async def cached_later(symbol: str) -> str:
@@ -125,8 +139,8 @@ def test_methods_partials_and_callable_objects_may_be_decorated(host: RecordingH
     half = tracked("prices", cached_later)(partial(Client.__call__, Client()))
     with host.session():
         assert Client().ask("x") == "x by Client"
-        assert asyncio.run(ask("x")) == "cached"  # type: ignore[arg-type]
-        assert asyncio.run(half("x")) == "x from cache"  # type: ignore[arg-type]
+        assert asyncio.run(ask("x")) == "cached"
+        assert asyncio.run(half("x")) == "x from cache"
 
 
 def test_the_same_function_as_its_own_substitute_is_a_retry(host: RecordingHost) -> None:

@@ -7,6 +7,8 @@ import threading
 import types
 import weakref
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import pytest
@@ -162,10 +164,11 @@ def test_a_sentence_without_an_exception_counts_inside_of_a_try_alone(host: Reco
 
     with host.session() as session:
         session.call("openai", primary, lambda: 1, accept=bool)
+        session.call("openai", lambda: log.warning("almost timed out"), lambda: 1, accept=bool)
         with session.operation() as operation:
             log.error("gave up: timed out after 700 ms")
             operation.fell_back("openai", "cache")
-    assert host.signatures(session) == ["TIMEOUT_700ms", "UNATTRIBUTED"]
+    assert host.signatures(session) == ["TIMEOUT_700ms", "UNATTRIBUTED", "UNATTRIBUTED"]
 
 
 def test_a_try_that_raised_is_marked_with_what_it_raised(host: RecordingHost) -> None:
@@ -216,21 +219,22 @@ def test_an_error_that_was_being_handled_before_is_not_its_own(host: RecordingHo
             raise TimeoutError
         except TimeoutError as older:
             with session.operation() as operation:
-                operation.failed("openai")
+                operation.fell_back("openai", "cache")
                 log.error("told again", exc_info=older)
-                operation.failed("openai")
+                operation.fell_back("openai", "cache")
                 try:
                     raise LookupError("nothing to do with it, but raised while the old one is handled")
                 except LookupError:
                     log.exception("failed")
-                    operation.failed("openai")
-                operation.failed("azure")
+                    operation.fell_back("openai", "cache")
+                operation.fell_back("openai", "cache")
+                with suppress(LookupError), operation.trying("openai"):
+                    raise LookupError  # noqa: B904
                 operation.answered("cache")
+                swallow(HttpError(503))
+                operation.fell_back("openai", "cache")
             assert session.call("openai", fails(LookupError()), lambda: 1) == 1
-            with session.operation() as operation, operation.trying("openai"):
-                swallow(LookupError())
-    assert set(host.signatures(session)) == {"UNATTRIBUTED"}
-    assert len(host.masked(session)) == 3
+    assert host.signatures(session) == [*UNATTRIBUTED * 5, "HTTP_503", "UNATTRIBUTED"]
 
 
 def test_an_error_of_the_session_around_is_not_that_of_the_session_inside(host: RecordingHost) -> None:
@@ -345,7 +349,12 @@ def test_errors_that_made_room_might_have_been_different(host: RecordingHost) ->
         with session.operation() as operation:
             swallow(HttpError(503))
             operation.fell_back("openai", "cache")
-    assert host.signatures(session) == ["UNATTRIBUTED", "HTTP_503"]
+        for _ in range(TRACE_LIMIT + 1):
+            swallow(HttpError(502))
+        session.fell_back("openai", "cache")
+        swallow(HttpError(502))
+        session.fell_back("openai", "cache")
+    assert host.signatures(session) == ["UNATTRIBUTED", "HTTP_503", "UNATTRIBUTED", "HTTP_502"]
 
 
 def test_an_error_is_attributed_once(host: RecordingHost) -> None:
@@ -423,6 +432,24 @@ def test_the_packages_that_an_error_came_through_name_it(host: RecordingHost) ->
     assert host.signatures(session) == ["CONNECTION_REFUSED"]
 
 
+def test_the_package_that_caught_an_error_names_only_itself(host: RecordingHost) -> None:
+    source = """
+def fail(error):
+    raise error
+def swallow(log, error):
+    try:
+        fail(error)
+    except Exception:
+        log.exception("failed")
+"""
+    agent = _module("agent.main", source)
+    with host.session() as session, session.operation() as operation:
+        agent.swallow(logging.getLogger("x"), ConnectionRefusedError())
+        agent.swallow(logging.getLogger("x"), HttpError(503))
+        operation.fell_back("agent", "cache")
+    assert host.signatures(session) == UNATTRIBUTED
+
+
 # -- the host is left alone
 
 
@@ -484,6 +511,10 @@ def test_no_exception_and_no_frame_is_kept_alive(host: RecordingHost) -> None:
         finally:
             del error  # or this frame and its exception would keep each other
 
+    def failing(kept: list[weakref.ref[Any]]) -> list[Any]:
+        fail(kept)
+        return []
+
     def swallowing(kept: list[weakref.ref[Any]]) -> None:
         try:
             fail(kept)
@@ -499,7 +530,7 @@ def test_no_exception_and_no_frame_is_kept_alive(host: RecordingHost) -> None:
         with host.session() as session, session.operation() as operation:
             swallowing(kept)
             session.call("openai", lambda: fail(kept), lambda: 1)
-            list(session.stream("openai", lambda: fail(kept), Substitute("x", lambda: [1])))
+            list(session.stream("openai", partial(failing, kept), Substitute("x", lambda: [1])))
             with pytest.raises(ZeroDivisionError):
                 session.call("openai", lambda: fail(kept), fails(ZeroDivisionError()))
             assert len(kept) == 8

@@ -1,7 +1,7 @@
 """Alerts carried to where people are told of them: webhooks and Alertmanager.
 
     receiver = Receiver(ReceiverKind.WEBHOOK, "https://hooks.example.org/unmask")
-    forward(ForwardSettings(receiver, namespace="unmask"), reporter, done=lambda: False)
+    forward(ForwardSettings(receiver, namespace="unmask"), reporter, done=lambda told: told >= 10)
 
 Needs httpx, which the extra `cli` brings; it is imported only once something is sent.
 """

@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from unmask.consumers.topic_reader import Row
-from unmask.schemas.codec import decode
 from unmask.schemas.codes import AlertState
 from unmask.schemas.errors import DecodeError
+from unmask.schemas.wire import decode
 
 __all__ = ["Begin", "FirstReading", "begin", "first_reading", "metadata_of"]
 

@@ -5,9 +5,9 @@ from typing import NamedTuple
 
 from pydantic import ValidationError
 
-from unmask.schemas.codec import decode
 from unmask.schemas.errors import DecodeError
 from unmask.schemas.models import Alert, from_avro
+from unmask.schemas.wire import decode
 
 __all__ = ["Change", "Place", "UnreadableAlert", "read_alert"]
 

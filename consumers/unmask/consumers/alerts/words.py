@@ -50,7 +50,7 @@ def what_to_do(alert: Alert) -> str:
 
 
 _CARRY_OUT = {
-    Directive.NONE: "No verdict yet: let the session end, then see `unmask gate {session}`.",
+    Directive.NONE: "There is no directive yet: let the session end, then ask `unmask gate {session}`.",
     Directive.PROBE_UPSTREAM_BEFORE_ACTION: (
         "Ask the failed upstream whether it answers again before anybody acts on this session's results; "
         "`unmask gate {session}` names it."

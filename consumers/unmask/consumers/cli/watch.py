@@ -1,6 +1,7 @@
 """`unmask watch`: alerts as they fire and resolve, for people, as JSON lines, or carried to a receiver."""
 
 import json
+import os
 import time
 from pathlib import Path
 from typing import Annotated
@@ -53,11 +54,6 @@ def watch(
             envvar="UNMASK_WATCH_ALERTMANAGER", help="Keep the Alertmanager at this URL told.", show_default=False
         ),
     ] = None,
-    authorization: Annotated[
-        str | None,
-        # By the environment alone: whoever lists processes reads their options.
-        typer.Option(envvar=AUTHORIZATION, hidden=True, show_default=False, show_envvar=False),
-    ] = None,
     name: Annotated[
         str | None,
         typer.Option(help="Watchers of one name share the work and its progress (default: one per URL)."),
@@ -75,12 +71,14 @@ def watch(
 ) -> None:
     """Show alerts as they fire and resolve, until interrupted. All times are UTC.
 
-    With --webhook or --alertmanager they are carried there, and shown once the receiver has taken them. How far that
-    is stands on the broker: no alert is lost while the receiver is away or the watcher is not running. A receiver that
-    wants credentials gets the Authorization header that UNMASK_WATCH_AUTHORIZATION holds.
+    With --webhook or --alertmanager they are carried there, and shown once the
+    receiver has taken them. How far that is stands on the broker: no alert is
+    lost while the receiver is away or the watcher is not running. The
+    Authorization header for it is taken from UNMASK_WATCH_AUTHORIZATION.
     """
     topics_of(namespace)
-    receiver = receiver_of(webhook, alertmanager, authorization)
+    # By the environment alone: whoever lists processes reads their options.
+    receiver = receiver_of(webhook, alertmanager, os.environ.get(AUTHORIZATION))
     if name is not None and not is_token(name):
         raise typer.BadParameter("letters, digits, '_', '-' and '.', at most 64 of them", param_hint="--name")
     with named_failures("watch"):

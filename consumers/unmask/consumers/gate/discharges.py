@@ -9,11 +9,12 @@ from unmask.consumers.gate.discharge import DISCHARGING, Discharge
 from unmask.consumers.gate.followed import FollowedTopic
 from unmask.consumers.topic_reader import Row
 from unmask.consumers.topic_source import TopicSource
-from unmask.schemas.codec import HEADER_LENGTH, decode, header
+from unmask.schemas.codec import HEADER_LENGTH, header
 from unmask.schemas.codes import AdmissionStep
 from unmask.schemas.errors import DecodeError
 from unmask.schemas.partitioner import partition_for
 from unmask.schemas.signing import Trust, admission_flaw
+from unmask.schemas.wire import decode
 
 __all__ = ["DischargesView", "may_discharge"]
 

@@ -110,6 +110,7 @@ class FollowedTopic(ABC):
         is not waited for, since waiting does not mend it.
         """
         deadline = time.monotonic() + timeout
+        told = time.monotonic()
         while True:
             with self._changed:
                 if self._ready:
@@ -118,7 +119,8 @@ class FollowedTopic(ABC):
                 if left <= 0 or self._stop.is_set() or isinstance(self._trouble, TopicWrongPolicy):
                     raise self.refusal(self._cause())
                 self._changed.wait(left if on_progress is None else min(left, every))
-            if on_progress is not None:
+            if on_progress is not None and time.monotonic() - told >= every:
+                told = time.monotonic()
                 on_progress(self.progress)
         if on_progress is not None:
             on_progress(1.0)

@@ -17,6 +17,7 @@ from unmask.consumers.gate.entry import Entry, Unread
 from unmask.consumers.gate.followed import NotRead
 from unmask.consumers.gate.guard import Guard
 from unmask.consumers.gate.obligation import Probe
+from unmask.consumers.gate.outdated import outdated
 from unmask.consumers.gate.reading import Reading
 from unmask.consumers.gate.recorder import AdmissionRecorder, admission_record
 from unmask.consumers.gate.verdict_facts import VerdictFacts
@@ -117,7 +118,7 @@ class Gate:
     def look_again(self, admission: Admission) -> Admission:
         """The answer to an admission's question now, unrecorded."""
         return replace(
-            self._ask(admission.session_id, admission.mutating, DEFAULT_TIMEOUT),
+            self._ask(admission.session_id, admission.mutating, DEFAULT_TIMEOUT, anew=True),
             admission_id=admission.admission_id,
             successor_session_id=admission.successor_session_id,
             desk=self,
@@ -147,10 +148,25 @@ class Gate:
     ) -> None:
         self.close()
 
-    def _ask(self, session_id: str, mutating: bool, timeout: float) -> Admission:
+    def _ask(self, session_id: str, mutating: bool, timeout: float, *, anew: bool = False) -> Admission:
+        """The answer now. `anew` wants it from a verdict that is up to date also where it refuses."""
         key = opaque_id(session_id)
         deadline = time.monotonic() + timeout
-        answer = decide(self._look_up(key, deadline), mutating=mutating, topic=self._topic, trust=self._trust)
+        while True:
+            answer = self._lifted(
+                decide(self._look_up(key, deadline), mutating=mutating, topic=self._topic, trust=self._trust), deadline
+            )
+            if answer.verdict is None or not (answer.admitted or anew):
+                return answer
+            missing = self._outdated(answer.verdict, key, deadline)
+            if missing is None:
+                return answer
+            # The verdict that takes it in is mostly a moment away.
+            if deadline - time.monotonic() < _RETRY_SECONDS:
+                return Admission(AdmissionAnswer.NOT_READY, key, missing, answer.mutating)
+            time.sleep(_RETRY_SECONDS)
+
+    def _lifted(self, answer: Admission, deadline: float) -> Admission:
         # What admits needs no further reason, and what rests on no verdict cannot have been discharged.
         if answer.answer is AdmissionAnswer.ADMITTED or answer.verdict is None:
             return answer
@@ -162,6 +178,21 @@ class Gate:
             cause = f"Reading failed ({type(error).__name__})."
         # It is a refusal with or without that, and the same one.
         return replace(answer, reason=f"{answer.reason} Whether that was done already is not known. {cause}")
+
+    def _outdated(self, facts: VerdictFacts, key: str, deadline: float) -> str | None:
+        """Why the verdict is not the last word of what the stream has seen, as sentences; None where it is."""
+        try:
+            missing = outdated(facts, self._reading.snapshots(key, deadline))
+        except (NotRead, TopicUnreadable) as error:
+            return f"Whether the session's verdict is the last word is not known. {error}"
+        except Exception as error:
+            return f"Whether the session's verdict is the last word is not known ({type(error).__name__})."
+        if missing is None:
+            return None
+        return (
+            f"The stream knows more of session {key} than its verdict says: {missing}. The verdict that takes this in "
+            "is on its way; ask again, and look after the stream workers if it does not come."
+        )
 
     def _discharge(self, answer: Admission, deadline: float) -> Discharge | None:
         assert answer.verdict is not None  # whoever calls has seen to it

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from unmask.consumers.gate.enforcement import Enforcement, Report
 from unmask.consumers.topic_reader import TopicReader
 from unmask.consumers.topic_source import TopicSource
-from unmask.schemas.codec import decode
 from unmask.schemas.errors import DecodeError
 from unmask.schemas.signing import Trust, admission_flaw
+from unmask.schemas.wire import decode
 
 __all__ = ["AdmissionsUnfinished", "read_enforcement"]
 

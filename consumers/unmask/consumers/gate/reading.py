@@ -1,14 +1,15 @@
-"""Reading for the gate: the one partition of verdicts, and of admissions, that a session hashes to, to its end now."""
+"""Reading for the gate: of each topic the one partition that a session hashes to, to the end that it has now."""
 
 import threading
 import time
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 from unmask.consumers.gate.discharge import Discharge
 from unmask.consumers.gate.discharges import DischargesView
 from unmask.consumers.gate.entry import Entry
 from unmask.consumers.gate.followed import FollowedTopic
+from unmask.consumers.gate.snapshots import SnapshotsView
 from unmask.consumers.gate.view import VerdictNotReady, VerdictView
 from unmask.consumers.topic_source import TopicSource
 from unmask.schemas.partitioner import partition_for
@@ -37,12 +38,14 @@ class Reading:
     ) -> None:
         self._verdicts = TopicSource(topics.verdicts.name, bootstrap)
         self._admissions = TopicSource(topics.admissions.name, bootstrap, compacted=False)
+        self._sessions = TopicSource(topics.sessions.name, bootstrap)
         self._live = live
         self._trust = trust
         self._on_progress = on_progress
         self._lock = threading.Lock()
         self._verdict_views: dict[int, VerdictView] = {}
         self._discharge_views: dict[int, DischargesView] = {}
+        self._snapshot_views: dict[int, SnapshotsView] = {}
         self._closed = False
 
     def entry(self, key: str, deadline: float) -> Entry:
@@ -69,13 +72,25 @@ class Reading:
             brief.wait_ready(deadline - time.monotonic())
             return brief.of(key, digest, mutating=mutating)
 
+    def snapshots(self, key: str, deadline: float) -> list[Mapping[str, Any]]:
+        """What the ledger has seen of a session. Raises NotRead and TopicUnreadable, each with its cause."""
+        partition = self._partition(self._sessions, key, deadline)
+        if self._live:
+            view = self._kept(self._snapshot_views, partition, self._new_snapshots)
+            view.catch_up(partition, deadline - time.monotonic())
+            return view.of(key)
+        with SnapshotsView(self._sessions, partitions=[partition], only=key) as brief:
+            brief.wait_ready(deadline - time.monotonic())
+            return brief.of(key)
+
     def close(self) -> None:
         """Let go of everything; whoever asks from now on is told so."""
         with self._lock:
             self._closed = True
-            views: list[FollowedTopic] = [*self._verdict_views.values(), *self._discharge_views.values()]
-            self._verdict_views.clear()
-            self._discharge_views.clear()
+            kept = (self._verdict_views, self._discharge_views, self._snapshot_views)
+            views: list[FollowedTopic] = [view for each in kept for view in each.values()]
+            for each in kept:
+                each.clear()
         for view in views:
             view.close()
 
@@ -102,6 +117,9 @@ class Reading:
 
     def _new_discharges(self, partition: int) -> DischargesView:
         return DischargesView(self._admissions, partitions=[partition], trust=self._trust)
+
+    def _new_snapshots(self, partition: int) -> SnapshotsView:
+        return SnapshotsView(self._sessions, partitions=[partition])
 
 
 _CLOSED = "This gate is closed; make a new one."

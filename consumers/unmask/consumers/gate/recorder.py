@@ -8,10 +8,10 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
 from unmask.consumers.gate.admission import Admission
 from unmask.consumers.gate.verdict_facts import VerdictFacts
-from unmask.schemas.codec import encode
 from unmask.schemas.kafka import producer_config
 from unmask.schemas.signing import Signer, sign_admission
 from unmask.schemas.topics import Topics
+from unmask.schemas.wire import encode
 
 __all__ = ["AdmissionRecorder", "admission_record"]
 

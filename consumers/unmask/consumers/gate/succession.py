@@ -7,9 +7,9 @@ can write to the topic could put an old verdict in the place of a new one, and n
 from typing import Any
 
 from unmask.consumers.gate.entry import Displaced, Entry, Recorded, Tombstone
-from unmask.schemas.codec import decode
 from unmask.schemas.errors import DecodeError
 from unmask.schemas.signing import Trust, follows, verdict_flaw
+from unmask.schemas.wire import decode
 
 __all__ = ["Succession"]
 

@@ -11,12 +11,12 @@ from unmask.consumers.gate.followed import FollowedTopic, NotRead
 from unmask.consumers.gate.succession import Succession
 from unmask.consumers.topic_reader import Row
 from unmask.consumers.topic_source import TopicSource
-from unmask.schemas.codec import decode
 from unmask.schemas.errors import DecodeError
 from unmask.schemas.partitioner import partition_for
 from unmask.schemas.signing import Trust
 from unmask.schemas.tokens import opaque_id
 from unmask.schemas.topics import Topics, namespace_from_environment
+from unmask.schemas.wire import decode
 
 __all__ = ["VerdictNotReady", "VerdictView", "verdict_source"]
 

@@ -10,10 +10,10 @@ from unmask.consumers.gate.succession import Succession
 from unmask.consumers.gate.view import VerdictNotReady
 from unmask.consumers.topic_reader import TopicReader
 from unmask.consumers.topic_source import TopicSource
-from unmask.schemas.codec import decode
 from unmask.schemas.errors import DecodeError
 from unmask.schemas.partitioner import partition_for
 from unmask.schemas.signing import Trust
+from unmask.schemas.wire import decode
 
 __all__ = ["Said", "read_chronicle"]
 

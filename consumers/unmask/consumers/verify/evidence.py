@@ -212,6 +212,6 @@ def _prove(family: str, flaws: list[_Flaw], witnesses: int, *, pending: bool) ->
     for flaw in spoiling:
         loss = None if flaw.losses is None else flaw.losses.get(family)
         if loss is not None:
-            missing += max(0, loss.missing)
+            missing += loss.missing
             dropped.update({cause: n for cause, n in loss.dropped.items() if n > 0})
     return FamilyProof(state, frozenset(flaw.cause for flaw in spoiling), missing, dict(dropped))

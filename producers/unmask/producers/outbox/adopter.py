@@ -2,7 +2,9 @@
 
 import sqlite3
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from time import monotonic
 from typing import Protocol
 
 from unmask.producers import fork
@@ -38,7 +40,9 @@ class Sender(Protocol):
         ...
 
 
-def adopt(folder: LifeFolder, limits: Limits, clock: Clock, encode: Encode) -> AdoptedLife:
+def adopt(
+    folder: LifeFolder, limits: Limits, clock: Clock, encode: Encode, *, seconds: Callable[[], float] = monotonic
+) -> AdoptedLife:
     """The dead emitter's life in a locked folder. Raises sqlite3.Error, OSError where the disk does not even let read.
 
     What is damaged is put aside and read as far as it can be; what is missing then is dropped as `disk_failed`.
@@ -59,7 +63,7 @@ def adopt(folder: LifeFolder, limits: Limits, clock: Clock, encode: Encode) -> A
     life = AdoptedLife(emitter_id, reading, standing, clock, encode)
     expected = Counter(standing.in_file)
     expected.update(standing.unsaved)
-    life.store_in(OutboxStore(life, limits, folder, version=standing.version, pending=expected))
+    life.store_in(OutboxStore(life, limits, folder, version=standing.version, pending=expected, seconds=seconds))
     life.keep(at_once=True)
     return life
 

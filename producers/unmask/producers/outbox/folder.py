@@ -1,8 +1,8 @@
 """One folder per life, below the outbox of its events topic. A lock on the folder itself says that the life goes on.
 
-The lock is flock's on the opened folder: the kernel takes it back when the process dies, however it dies, and nobody can
-delete it by itself, as a lock file could be. A forked child has the same open folder and must close it (`leave`): the
-lock stays as long as anybody has it open. Nothing here unlocks in any other way than by closing.
+The lock is flock's on the opened folder: the kernel takes it back when the process dies, however it dies, and nobody
+can delete it by itself, as a lock file could be. A forked child has the same open folder and must close it (`leave`):
+the lock stays as long as anybody has it open. Nothing here unlocks in any other way than by closing.
 """
 
 import errno

@@ -1,6 +1,8 @@
 """Setting up the outbox of a life that begins; where that fails the life goes on without one, and says so."""
 
+from collections.abc import Callable
 from pathlib import Path
+from time import monotonic
 
 from unmask.producers import fork
 from unmask.producers.outbox.folder import LifeFolder
@@ -27,7 +29,7 @@ class WithoutOutbox(MemoryStore):
         return OutboxHealth(OutboxState.UNAVAILABLE, self._problem)
 
 
-def begin(owner: Owner, above: Path, limits: Limits) -> BatchStore:
+def begin(owner: Owner, above: Path, limits: Limits, *, seconds: Callable[[], float] = monotonic) -> BatchStore:
     """The store of a new life: a folder of its own, locked, with a page on which its record calls count from now on."""
     if not fork.databases_work():
         return WithoutOutbox(limits.in_flight, _FORKED)
@@ -42,4 +44,4 @@ def begin(owner: Owner, above: Path, limits: Limits) -> BatchStore:
             raise
     except OSError as error:
         return WithoutOutbox(limits.in_flight, name_of(error))
-    return OutboxStore(owner, limits, folder, page)
+    return OutboxStore(owner, limits, folder, page, seconds=seconds)

@@ -32,6 +32,11 @@ class SendQueue:
         self._in_order.append(batch.batch_seq)
         self._bytes_in_order += len(batch.data)
 
+    def put_back(self, batch: StoredBatch) -> None:
+        """A batch that was forgotten too early, and that goes before all others."""
+        self._known[batch.batch_seq] = batch
+        self._came_back.add(batch.batch_seq)
+
     def has_room(self, *, half: bool = False) -> bool:
         """Whether more may wait here; with `half`, whether it is at most half full."""
         share = 2 if half else 1

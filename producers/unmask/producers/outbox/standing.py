@@ -80,7 +80,8 @@ class Standing:
         uncut, given_up = ({pair: next(given) for pair in _PAIRS} for _ in range(2))
         return cls(
             version, last_seq, last_cut, alive, None if partition == _NO_PARTITION else partition,
-            bool(closing_delivered), told, Totals(_some(cut), _some(uncut), _some(given_up)), _some(in_file), _some(unsaved),
+            bool(closing_delivered), told, Totals(_some(cut), _some(uncut), _some(given_up)), _some(in_file),
+            _some(unsaved),
         )  # fmt: skip
 
 

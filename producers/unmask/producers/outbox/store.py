@@ -7,7 +7,7 @@ thread tries the disk again and again.
 
 import sqlite3
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from time import monotonic
 
@@ -62,12 +62,14 @@ class OutboxStore:
         *,
         version: int = 0,
         pending: Mapping[Family, int] | None = None,
+        seconds: Callable[[], float] = monotonic,
     ) -> None:
         self._owner = owner
         self._limits = limits
         self._folder = folder
         self._page = page
         self._version = version
+        self._seconds = seconds
         self._file: Batches | None = None
         self._unsaved: dict[int, StoredBatch] = {}
         """Cut, and not in the file."""
@@ -86,7 +88,7 @@ class OutboxStore:
         self._there = True
         self._retry_wait = _RETRY_FIRST
         self._retry_at = self._look_at = self._commit_at = self._stand_at = _ALWAYS
-        self._shrink_at = monotonic() + _SHRINK_EVERY
+        self._shrink_at = seconds() + _SHRINK_EVERY
 
     # -- called with the owner's lock held
 
@@ -201,7 +203,7 @@ class OutboxStore:
 
     def keep(self, *, at_once: bool = False) -> None:
         """Write what is new, and read what is to be sent next. With `at_once` nothing is put off to a later call."""
-        now = monotonic()
+        now = self._seconds()
         if now >= self._look_at:
             self._look_at = now + _LOOK_EVERY
             self._there = self._folder.there() and (self._file is None or self._file.there())
@@ -209,7 +211,9 @@ class OutboxStore:
             # First of all: opening finds out what is there, and what is written after it builds on that.
             if self._file is None and (self._unsaved or self._unread or self._page is None):
                 self._open(now, at_once=at_once)
-            self._write(now, at_once=at_once)
+            while self._write(now, at_once=at_once) and self._unread:
+                # What was too old has made room: behind it may be more of that.
+                self._read(now)
             self._read(now)
             self._shrink(now)
 
@@ -238,16 +242,20 @@ class OutboxStore:
         if self._file is not None:
             self._file.abandon()
 
-    def _write(self, now: float, *, at_once: bool) -> None:
+    def _write(self, now: float, *, at_once: bool) -> bool:
+        """Whether batches were given up because they were too old."""
         owner, page = self._owner, self._page
         with owner.lock:
-            for batch in self._queue.waiting(self._expired):
+            # Only what is deleted in the same step as it is counted: a disk that fails keeps it for another time.
+            expired = [] if self._failure is not None else self._queue.waiting(self._expired)
+            for batch in expired:
                 owner.give_up(batch.events, DropCause.OUTBOX_EXPIRED)
                 self._forget(batch)
             put = dict(self._unsaved)
-            due = bool(put or (self._gone and now >= self._commit_at) or (at_once and (self._gone or page is None)))
+            due = bool(put or expired or (self._gone and now >= self._commit_at))
+            due |= at_once and bool(self._gone or page is None)
             if not due and not at_once and (page is None or now < self._stand_at):
-                return
+                return False
             gone = dict(self._gone) if due else {}
             standing = self._standing(put, gone)
         saved = due and self._committed(put, gone, standing, now, at_once=at_once)
@@ -256,6 +264,8 @@ class OutboxStore:
                 self._commit_at = now + _COMMIT_EVERY
                 self._saved(put, gone)
             elif due:
+                for batch in expired:
+                    self._take_back(batch)
                 for batch_seq in self._unsaved.keys() - self._refused:
                     self._refused.add(batch_seq)
                     self._queue.append(self._unsaved[batch_seq])
@@ -265,6 +275,16 @@ class OutboxStore:
                 page.note_counts_in_memory(owner.buffer)
             page.write(standing)
             self._stand_at = now + _STAND_EVERY
+        return bool(expired) and saved
+
+    def _take_back(self, batch: StoredBatch) -> None:
+        """It was given up, but is still in the file."""
+        self._owner.give_up({family: -count for family, count in batch.events.items()}, DropCause.OUTBOX_EXPIRED)
+        self._gone.pop(batch.batch_seq, None)
+        self._pending.update(batch.events)
+        self._kept += 1
+        self._bytes += len(batch.data)
+        self._queue.put_back(batch)
 
     def _committed(
         self, put: Mapping[int, StoredBatch], gone: Mapping[int, object], standing: Standing, now: float,
@@ -318,10 +338,10 @@ class OutboxStore:
         if batch_seq in self._gone or batch_seq in self._unsaved or batch_seq in self._queue.known():
             return
         self._unread -= 1
-        if intact and not self._expired(batch):
+        if intact:
             self._queue.append(batch)
         else:
-            self._owner.give_up(batch.events, DropCause.OUTBOX_EXPIRED if intact else DropCause.DISK_FAILED)
+            self._owner.give_up(batch.events, DropCause.DISK_FAILED)
             self._forget(batch)
 
     def _open(self, now: float, *, at_once: bool) -> None:

@@ -13,7 +13,7 @@ class Loss(Record):
     """Events of one family that are missing."""
 
     family: Family
-    missing: Count
+    missing: Number
     dropped: tuple[Dropped, ...]
 
 

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from unmask.schemas.codes import DropCause, Evidence, Family, FlawCause
 from unmask.schemas.instants import Instant
-from unmask.schemas.models.fields import Count, ScopeField, Token, WindowSeconds
+from unmask.schemas.models.fields import Count, Number, ScopeField, Token, WindowSeconds
 from unmask.schemas.models.parts import Dropped
 from unmask.schemas.models.record import Record
 
@@ -20,7 +20,7 @@ class FamilyEvidence(Record):
     family: Family
     state: Evidence
     causes: tuple[FlawCause, ...]
-    missing: Count
+    missing: Number
     dropped: tuple[Dropped, ...]
 
 

@@ -20,7 +20,11 @@ _QUARANTINED = FlawCause.QUARANTINED.value
 
 
 class Loss(NamedTuple):
-    """Events of one family that are missing."""
+    """Events of one family that are missing.
+
+    A batch that was given up after later ones had told of it is missing in one stretch and made up for in another:
+    there `missing` is negative, and `dropped` says what became of it.
+    """
 
     missing: int
     dropped: tuple[tuple[str, int], ...]
@@ -28,7 +32,7 @@ class Loss(NamedTuple):
     @property
     def any(self) -> bool:
         """Whether anything is missing at all."""
-        return self.missing > 0 or any(count > 0 for _, count in self.dropped)
+        return self.missing != 0 or any(count > 0 for _, count in self.dropped)
 
 
 class Flaw(NamedTuple):
@@ -88,6 +92,6 @@ def _one(family: str, pending: bool, flaws: tuple[Flaw, ...], witnesses: int) ->
         "family": family,
         "state": state,
         "causes": sorted({flaw.cause for flaw in spoiling}),
-        "missing": sum(max(0, loss.missing) for loss in losses),
+        "missing": sum(loss.missing for loss in losses),
         "dropped": [{"cause": cause, "count": count} for cause, count in sorted(dropped.items()) if count > 0],
     }

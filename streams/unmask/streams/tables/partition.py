@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from unmask.schemas.codec import decode, decode_any
 from unmask.schemas.codes import AlertKind
 from unmask.schemas.errors import DecodeError
 from unmask.schemas.windowing import LIFETIME, MICROS, window_end
+from unmask.schemas.wire import decode, decode_any
 from unmask.streams.tables.alert_board import AlertBoard
 from unmask.streams.tables.alerts import resolved, unverifiable_alert
 from unmask.streams.tables.flow import Output, Source

@@ -8,11 +8,11 @@ from typing import Any
 
 from confluent_kafka import Producer
 
-from unmask.schemas.codec import encode
 from unmask.schemas.kafka import producer_config
 from unmask.schemas.signing import Signer, sign_verdict
 from unmask.schemas.tokens import opaque_id
 from unmask.schemas.topics import Topics
+from unmask.schemas.wire import encode
 from unmask.streams.tables.errors import OutputLost
 from unmask.streams.tables.flow import Output, Source, topic_names
 

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from unmask.schemas.codec import decode
 from unmask.schemas.errors import DecodeError
 from unmask.schemas.signing import Trust, admission_flaw, verdict_flaw
+from unmask.schemas.wire import decode
 
 __all__ = ["RecordCheck", "Unsound"]
 

@@ -4,12 +4,12 @@ import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from unmask.schemas.codec import decode
 from unmask.schemas.errors import DecodeError
 from unmask.schemas.keys import window_route
 from unmask.schemas.partitioner import partition_for
 from unmask.schemas.topics import Topics
 from unmask.schemas.windowing import LIFETIME, MICROS
+from unmask.schemas.wire import decode
 from unmask.streams.tables.follower import Followed, TopicFollower
 from unmask.streams.tables.rules import TableRules
 from unmask.streams.web.overview import Overview

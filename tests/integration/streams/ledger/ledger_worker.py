@@ -1,7 +1,8 @@
 """A ledger in a process of its own, to be killed and paused: `python ledger_worker.py SETTINGS_JSON`.
 
 Prints one line of JSON whenever its condition changes. With `at` it hits itself with a signal at a named point of the
-nth transaction that moves an offset: `sent`, `offsets` (handed to the transaction), `committed`.
+nth transaction that moves an offset: `sent`, `offsets` (handed to the transaction), `committed`. With an n of 0 it
+waits for SIGUSR2 first and takes the next one.
 """
 
 import faulthandler
@@ -35,6 +36,7 @@ class _Struck(Transactor):
     point = ""
     blow = signal.SIGKILL
     left = 0
+    armed = False
     moved: tuple[int, ...] = ()
 
     def commit(
@@ -43,6 +45,7 @@ class _Struck(Transactor):
         moved = tuple(sorted(target.offset for target in offsets))
         if moved != _Struck.moved:
             _Struck.moved = moved
+            _Struck.armed = _Struck.left == 1
             _Struck.left -= 1
         super().commit(records, offsets, membership)
         self._strike("committed")
@@ -56,8 +59,8 @@ class _Struck(Transactor):
         super()._end()
 
     def _strike(self, point: str) -> None:
-        if self.left == 0 and self.point == point:
-            _Struck.left = -1
+        if self.armed and self.point == point:
+            _Struck.armed = False
             _tell({"struck": True})
             os.kill(os.getpid(), self.blow)
 
@@ -76,6 +79,7 @@ def main() -> None:
     service = LedgerService(StreamSettings(**given), topics)
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
+    signal.signal(signal.SIGUSR2, lambda *_: setattr(_Struck, "left", 1))
     service.start()
     told: dict[str, Any] = {}
     while not stop.is_set():

@@ -83,6 +83,7 @@ def test_a_worker_that_was_paused_within_a_transaction_cannot_commit_it_after_it
     zombie.wait_ready()
 
 
+@pytest.mark.chaos
 def test_a_worker_that_was_paused_at_any_time_counts_nothing_twice(rig: Rig) -> None:
     hosts = Hosts(rig, 3)
     stream = _streamed(hosts, 7.0)

@@ -6,10 +6,12 @@ import time
 from collections.abc import Callable
 
 import pytest
-from confluent_kafka import ConsumerGroupTopicPartitions
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, TopicPartition
 from tests.integration.streams.ledger.rig import Hosts, Rig, WorkerProcess, wait_until
 
 from unmask.consumers.devbroker import JvmBroker
+from unmask.schemas.kafka import consumer_config
+from unmask.streams.ledger.membership import is_same_member
 from unmask.streams.ledger.service import LedgerService
 
 pytestmark = pytest.mark.integration
@@ -84,6 +86,7 @@ def _deleted(rig: Rig, group: str) -> bool:
     return answer.exception() is None
 
 
+@pytest.mark.chaos
 def test_totals_are_exact_over_a_restart_of_the_broker(
     jvm_broker: Callable[..., JvmBroker], namespace: str, rigged: Callable[..., Rig]
 ) -> None:
@@ -132,3 +135,21 @@ def test_two_workers_of_one_name_end_with_what_to_do(rig: Rig, monkeypatch: pyte
     finally:
         for twin in twins:
             twin.stop()
+
+
+def test_the_client_writes_a_membership_in_the_layout_by_which_members_are_compared(rig: Rig) -> None:
+    joined: list[object] = []
+    consumer = Consumer(consumer_config("compared", bootstrap=rig.bootstrap))
+
+    def on_assign(consumer: Consumer, _: list[TopicPartition]) -> None:
+        joined.append(consumer.consumer_group_metadata())
+
+    try:
+        nobody = consumer.consumer_group_metadata()
+        consumer.subscribe([rig.topics.events.name], on_assign=on_assign)
+        wait_until(lambda: consumer.poll(0.1) is None and bool(joined), "joined")
+        member = consumer.consumer_group_metadata()
+    finally:
+        consumer.close()
+    assert is_same_member(joined[0], member)
+    assert not is_same_member(nobody, member)

@@ -174,14 +174,18 @@ def live(host: Host, session: str, parts: list[Part], closes: bool) -> list[tupl
     st.lists(st.tuples(st.lists(PARTS, min_size=1, max_size=5), st.booleans()), min_size=1, max_size=2),
     st.lists(st.floats(1, 300), max_size=3).map(sorted),
     st.sampled_from([0.5, 100.0]),
+    st.booleans(),
+    st.booleans(),
 )
 def test_verdicts_are_what_the_stream_publishes(
-    lives: list[tuple[list[Part], bool]], pauses: list[float], after: float
+    lives: list[tuple[list[Part], bool]], pauses: list[float], after: float, shared: bool, together: bool
 ) -> None:
+    """Sessions of their own or `shared` by all hosts, which send to partitions of their own or `together` to one."""
     arrivals: list[tuple[float, int, dict[str, Any]]] = []
     for number, (parts, closes) in enumerate(lives):
         host = Host(f"e-{number}")
-        arrivals += [(second, number % 2, batch) for second, batch in live(host, f"s-{number}", parts, closes)]
+        session, partition = "s-0" if shared else f"s-{number}", 0 if together else number % 2
+        arrivals += [(second, partition, batch) for second, batch in live(host, session, parts, closes)]
     log, stream, fed = Log(), InMemoryStream(), 0
     for second, partition, batch in sorted(arrivals, key=lambda arrival: arrival[0]):
         while pauses and pauses[0] < second:

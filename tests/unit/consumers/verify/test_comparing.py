@@ -207,6 +207,23 @@ def test_a_verdict_that_was_withdrawn_is_not_missing() -> None:
         assert (examined.mismatches, examined.not_checked) == ([], {("verdicts", "withdrawn"): 1})
 
 
+def test_a_doubt_that_the_whole_log_dispels_is_told_and_not_held_against_the_stream() -> None:
+    doubt = honest(verdict="DEGRADED_SUCCESS", directive="RE_FETCH_FROM_PRIMARY", evidence="LOSSY")
+    topic = PublishedTopic("verdict", FRAMING, lambda _key, _at: True)
+    topic.take(Row(partition_for("s-1", TABLES), 0, b"s-1", encode("verdict", doubt), 0))
+    made, other = log(), Host("e-2")
+    other.opening(35, "s-1")
+    other.teardown(40, "s-1", operations=0)
+    made.append(51, other.cut(51, closing=True))
+    for history, differences_ in ((log(), 3), (made, 0)):
+        examined = Examined()
+        compare_verdicts(
+            examined, recount_of(history), AsOf({0: at(300)}, {0: 0}), topic, Admissions(FRAMING), TABLES, ALWAYS
+        )
+        assert len(differences(examined)) == differences_
+        assert sum(examined.not_checked.values()) == (not differences_)
+
+
 def test_a_verdict_under_the_key_of_another_session_is_told_so() -> None:
     told = [d.published for d in differences(verdicts(honest(), key="s-2"))]
     assert "under the key of another session" in told

@@ -52,7 +52,7 @@ def test_nothing_and_zeros_are_no_standing() -> None:
 
 
 def test_every_cause_that_a_host_may_send_has_its_place() -> None:
-    drops = {(Family.ROUTE_ATTEMPT, cause): 1 for cause in _causes}
+    drops: dict[tuple[Family, DropCause], int] = {(Family.ROUTE_ATTEMPT, cause): 1 for cause in _causes}
     standing = Standing(1, totals=Totals(uncut=drops))
     assert Standing.unpack(standing.pack()) == standing
 
