@@ -2,18 +2,22 @@
 
     python benchmarks/record_call.py [--calls N] [--broker HOST:PORT]
 
-Measures each call by itself, in batches of a fresh process state: an attempt and a fallback with the broker unreachable
-and, with --broker, with a broker that answers; `logging.handlers.QueueHandler` and an OpenTelemetry counter in the same
-run. Times are in microseconds and hold the cost of reading the clock once, which the first row shows.
+Measures each call by itself: an attempt and a fallback with the broker unreachable and, with --broker, with a broker
+that answers, both without an outbox and with one in a temporary folder. In the same run: logging's QueueHandler, an
+OpenTelemetry counter, and confluent-kafka's `produce` of a message of 100 bytes. Times are in microseconds and hold the
+cost of reading the clock once, which the first row shows. The ratios are against QueueHandler: p50 and p99.
 """
 
 import argparse
 import logging
 import logging.handlers
 import queue
+import tempfile
 import time
 from collections.abc import Callable
+from pathlib import Path
 
+from confluent_kafka import Producer
 from opentelemetry.sdk.metrics import MeterProvider
 from opentelemetry.sdk.metrics.export import InMemoryMetricReader
 
@@ -23,7 +27,10 @@ from unmask.schemas.topic_admin import create_topics
 from unmask.schemas.topics import Topics
 
 NAMESPACE = "bench"
+NOBODY = "127.0.0.1:1"
 PERCENTILES = (50, 90, 99, 99.9)
+Row = tuple[float, float]
+"""p50 and p99 in microseconds."""
 
 
 def measure(call: Callable[[int], object], calls: int) -> list[int]:
@@ -39,17 +46,19 @@ def measure(call: Callable[[int], object], calls: int) -> list[int]:
     return sorted(times)
 
 
-def row(name: str, times: list[int], against: float | None) -> float:
-    """Print one row; the median in microseconds."""
+def row(name: str, times: list[int], against: Row | None = None) -> Row:
+    """Print one row."""
     cells = [times[min(len(times) - 1, int(len(times) * share / 100))] / 1000 for share in PERCENTILES]
-    ratio = "" if against is None else f"{cells[0] / against:8.2f}"
-    print(f"{name:<44}" + "".join(f"{cell:9.2f}" for cell in cells) + f"{times[-1] / 1000:11.1f}{ratio}")
-    return cells[0]
+    ratios = "" if against is None else f"{cells[0] / against[0]:9.2f}{cells[2] / against[1]:7.2f}"
+    print(f"{name:<58}" + "".join(f"{cell:9.2f}" for cell in cells) + f"{times[-1] / 1000:11.1f}{ratios}")
+    return cells[0], cells[2]
 
 
-def emitter_rows(title: str, bootstrap: str, calls: int, against: float) -> None:
+def emitter_rows(title: str, bootstrap: str, calls: int, against: Row, box: Path | None) -> None:
     """An emitter's record calls."""
-    emitter = Emitter(EmitterSettings(bootstrap_servers=bootstrap, namespace=NAMESPACE, buffer_limit=10_000_000))
+    emitter = Emitter(
+        EmitterSettings(bootstrap_servers=bootstrap, namespace=NAMESPACE, buffer_limit=10_000_000, outbox_dir=box)
+    )
     times = measure(lambda number: emitter.record_route_attempt("answer", "api", "run-1"), calls)
     row(f"record_route_attempt, {title}", times, against)
     times = measure(lambda number: emitter.record_fallback("answer", ReasonCode.TIMEOUT, run_id="run-1"), calls // 4)
@@ -60,9 +69,21 @@ def emitter_rows(title: str, bootstrap: str, calls: int, against: float) -> None
         calls // 10,
     )
     row(f"record_fallback (exception, session), {title}", times, against)
-    report = emitter.close(10 if title != "unreachable" else 0.2)
+    report = emitter.close(10 if bootstrap != NOBODY else 0.5)
     dropped = sum(sum(causes.values()) for causes in report.dropped.values())
-    print(f"{'':<44}delivered {sum(report.delivered.values())}, dropped {dropped}")
+    left = sum(report.pending.values())
+    print(f"{'':<58}delivered {sum(report.delivered.values())}, left in the outbox {left}, dropped {dropped}")
+
+
+def client_row(calls: int, against: Row) -> None:
+    """confluent-kafka's own call, into its queue in memory; nothing outlives the process."""
+    producer = Producer(
+        {"bootstrap.servers": NOBODY, "queue.buffering.max.messages": 10_000_000, "log_level": 0, "linger.ms": 1_000}
+    )
+    value = b"x" * 100
+    times = measure(lambda number: producer.produce("bench.events", value, key=b"emitter"), calls // 2)
+    row("confluent_kafka Producer.produce", times, against)
+    producer.purge()
 
 
 def main() -> None:
@@ -74,24 +95,27 @@ def main() -> None:
     calls = arguments.calls
 
     head = "".join(f"{f'p{share}':>9}" for share in PERCENTILES)
-    print(f"{'microseconds per call':<44}{head}{'max':>11}   ratio")
-    row("an empty call", measure(lambda number: None, calls), None)
+    print(f"{'microseconds per call':<58}{head}{'max':>11}{'p50':>9}{'p99':>7} of QueueHandler's")
+    row("an empty call", measure(lambda number: None, calls))
 
     logger = logging.Logger("bench")
     logger.addHandler(logging.handlers.QueueHandler(queue.SimpleQueue()))
     times = measure(lambda number: logger.info("attempt %s %s", "answer", "api"), calls // 2)
-    logging_median = row("logging.handlers.QueueHandler", times, None)
-
+    against = row("logging.handlers.QueueHandler", times)
     meter = MeterProvider(metric_readers=[InMemoryMetricReader()]).get_meter("bench")
     counter = meter.create_counter("attempts")
-    row("OpenTelemetry counter.add", measure(lambda number: counter.add(1, {"c": "answer", "e": "api"}), calls // 2),
-        logging_median)  # fmt: skip
+    times = measure(lambda number: counter.add(1, {"c": "answer", "e": "api"}), calls // 2)
+    row("OpenTelemetry counter.add", times, against)
+    client_row(calls, against)
 
-    emitter_rows("unreachable", "127.0.0.1:1", calls, logging_median)
+    ways = [("unreachable", NOBODY)]
     if arguments.broker:
         create_topics(arguments.broker, Topics(NAMESPACE, events_partitions=3, table_partitions=1))
-        emitter_rows("delivering", arguments.broker, calls, logging_median)
-    print("ratio: median against QueueHandler's")
+        ways.append(("delivering", arguments.broker))
+    for title, bootstrap in ways:
+        emitter_rows(title, bootstrap, calls, against, None)
+        with tempfile.TemporaryDirectory(prefix="unmask-bench-") as box:
+            emitter_rows(f"{title}, outbox", bootstrap, calls, against, Path(box))
 
 
 if __name__ == "__main__":

@@ -139,7 +139,7 @@ def test_a_claim_of_complete_is_held_against_all_that_was_recorded(tmp_path: Pat
 
 @pytest.mark.parametrize(
     ("published_after_s", "good"),
-    [pytest.param(0, True, id="unknown-then"), pytest.param(61, False, id="known-by-then")],
+    [pytest.param(0, True, id="unknown-then"), pytest.param(21, False, id="known-by-then")],
 )
 def test_a_claim_is_excused_only_before_a_late_host_was_known(
     tmp_path: Path, published_after_s: int, good: bool
@@ -150,6 +150,15 @@ def test_a_claim_is_excused_only_before_a_late_host_was_known(
     claim = _claim(0, heard + published_after_s * MICROS)
     check_claims(checks, Truth.of(_SIZES, lives, log), [claim], {"e1": heard}, 3 * MICROS)
     assert checks.good is good
+
+
+def test_a_late_host_is_excused_as_a_whole_and_never_in_part(tmp_path: Path) -> None:
+    _, lives, log = _killed(tmp_path)
+    heard = _T + 100 * MICROS
+    for events, good in ((0, True), (1, False), (2, True)):
+        checks = Checks()
+        check_claims(checks, Truth.of(_SIZES, lives, log), [_claim(events, heard)], {"e1": heard}, 3 * MICROS)
+        assert checks.good is good, events
 
 
 def _standing(truth: Truth) -> list[dict[str, Any]]:

@@ -5,6 +5,7 @@ A record call reads the clock, counts and leaves a tuple; everything else happen
 
 from collections.abc import Iterable
 from itertools import count
+from os import getpid
 from time import monotonic, sleep, time_ns
 
 from unmask.producers import fork
@@ -61,6 +62,7 @@ class Emitter:
         fork.watch(self)
 
     def _begin_life(self, framer: Framer) -> None:
+        self._process = getpid()
         self._life = life = EmitterLife(self._settings, self._clock, self._stores, framer)
         self._bell = Bell()
         adopter = adopter_for(self._settings, self._clock, framer.encode, life.emitter_id)
@@ -345,11 +347,24 @@ class Emitter:
         self._life.settle()
         fork.forget(self)
 
+    def before_fork(self) -> None:
+        """Have record calls go the long way: in the child they must not count on the parent's page."""
+        self._limit = 0
+
+    def after_fork(self) -> None:
+        """This is the parent: record calls go the short way again."""
+        if self._starts and self._deadline is None:
+            self._limit = self._settings.buffer_limit
+
     def begin_anew(self) -> None:
         """The process is a forked child: a new life with empty buffers, which starts with its first record.
 
         What the parent recorded is the parent's to send, and its client is never touched here.
         """
+        if self._process == getpid():
+            if self._life.buffer.waiting():
+                self._start()
+            return
         inherited = self._worker
         if inherited.transport is not None:
             fork.keep_for_ever(inherited.transport.producer)
@@ -361,11 +376,16 @@ class Emitter:
     # -- the long way of a record call
 
     def _record(self, lane: Lane, event: RawEvent) -> None:
+        if not self._limit:
+            if self._process != getpid():
+                # A forked child in which somebody records before this emitter was told of the fork. No thread yet.
+                self.begin_anew()
+                lane = self._lane_of(lane)
+            elif self._deadline is None:
+                self._start()
         if self._deadline is not None:
             lane.drop(lane.late)
             return
-        if not self._limit:
-            self._start()
         if len(lane.events) >= self._settings.buffer_limit:
             lane.drop(lane.full)
             return
@@ -379,6 +399,11 @@ class Emitter:
         except ValueError:
             lane.count_on()
         lane.events.append(event)
+
+    def _lane_of(self, inherited: Lane) -> Lane:
+        """This life's lane for the same family as one of another life."""
+        lanes = (*self._life.buffer.lanes, self._life.buffer.openings)
+        return next(lane for lane in lanes if lane.family is inherited.family)
 
     def _refuse(self, lane: Lane) -> None:
         # Reading what the caller handed in failed, for example an identifier whose text cannot be had.

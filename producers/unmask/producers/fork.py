@@ -22,6 +22,14 @@ _PATIENCE = 1.0
 class Watched(Protocol):
     """An emitter, as the process sees it."""
 
+    def before_fork(self) -> None:
+        """The process is about to fork."""
+        ...
+
+    def after_fork(self) -> None:
+        """It has forked, or could not; this is the parent."""
+        ...
+
     def begin_anew(self) -> None:
         """The process is a forked child now."""
         ...
@@ -90,12 +98,16 @@ def close_with_multiprocessing() -> None:
 
 
 def _before() -> None:
+    for emitter in list(_watched.values()):
+        emitter.before_fork()
     _quiet.append(_databases.acquire(timeout=_PATIENCE))
 
 
 def _after_in_parent() -> None:
     if _quiet.pop():
         _databases.release()
+    for emitter in list(_watched.values()):
+        emitter.after_fork()
 
 
 def _after_in_child() -> None:

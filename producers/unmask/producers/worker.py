@@ -131,7 +131,7 @@ class Worker:
             until = now + _POLL_LATER
         # Attempts do not ring, so that the lanes are looked at once per interval whatever happens.
         pause = min(until - now, self._longest_pause)
-        if self._life.unacknowledged() or (self.adopter is not None and self.adopter.pending()):
+        if self._life.unacknowledged() or (self.adopter is not None and self.adopter.busy(now)):
             pause = min(pause, _POLL_SOON if now - self._last_sent < 1 else _POLL_LATER)
         return max(pause, 0.0)
 
@@ -172,8 +172,10 @@ class Worker:
             if not transport.send(batch):
                 self._back_off()
                 return
-        if self.adopter is not None and not self.adopter.turn(transport, now):
-            self._back_off()
+        if self.adopter is not None and self._close_by is None:
+            sent = self.adopter.sent
+            self.adopter.turn(transport, now)
+            self._last_sent = now if self.adopter.sent > sent else self._last_sent
 
     def _connected(self) -> KafkaTransport:
         if self.transport is not None and self.transport.broken:

@@ -366,3 +366,89 @@ def test_drops_of_every_host_add_up_over_restarts(
     lost = assert_journals_are_accounted_for(tmp_path / "journals", batches(), threads=3)
     assert lost["buffer_full"] > 0
     assert set(lost) <= {"buffer_full", "host_died"}
+
+
+def test_forks_in_the_middle_of_traffic_leave_every_process_its_own_exact_account(
+    kafka: str, topics: Topics, box: Path, make: Make, batches: Batches
+) -> None:
+    program = textwrap.dedent("""
+        import os, sys, threading, time
+        from pathlib import Path
+        from unmask.producers import Emitter, EmitterSettings
+        emitter = Emitter(EmitterSettings(bootstrap_servers=sys.argv[1], namespace=sys.argv[2],
+                                          outbox_dir=Path(sys.argv[3]), flush_interval_ms=5, urgent_spacing_ms=0))
+        running = True
+        counts = [0] * 3
+        def traffic(slot):
+            while running:
+                emitter.record_route_attempt("parent")
+                emitter.record_fallback("parent", "timed out")
+                counts[slot] += 1
+                time.sleep(0.0005)
+        threads = [threading.Thread(target=traffic, args=(slot,)) for slot in range(3)]
+        for thread in threads:
+            thread.start()
+        pids = []
+        for number in range(12):
+            time.sleep(0.05)
+            pid = os.fork()
+            if pid == 0:
+                for _ in range(7):
+                    emitter.record_route_attempt("child")
+                assert emitter.health().outbox.state == "on", emitter.health()
+                if number % 3 == 0:
+                    os.kill(os.getpid(), 9)
+                assert emitter.close(30).complete
+                os._exit(0)
+            pids.append(pid)
+        statuses = [os.waitpid(pid, 0)[1] for pid in pids]
+        assert statuses == [9 if number % 3 == 0 else 0 for number in range(12)], statuses
+        running = False
+        for thread in threads:
+            thread.join()
+        report = emitter.close(30)
+        assert report.complete, report
+        assert sum(counts) == list(report.delivered.values())[0]
+    """)
+    done = subprocess.run(
+        [sys.executable, "-c", program, kafka, topics.namespace, str(box)], capture_output=True, text=True, timeout=90
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    adopt_all(make, box, topics)
+    found = batches()
+    children = [each for each in found.values() if each[-1]["accounts"] and len(each[-1]["accounts"]) == 1]
+    assert len(children) == 12
+    assert all(account_faults(each) == [] and each[-1]["closing"] for each in found.values())
+    assert [(held(each) + dropped(each[-1]))["route_attempt"] for each in children] == [7] * 12
+
+
+def test_a_child_that_records_before_anybody_else_is_told_of_the_fork_counts_for_itself(
+    kafka: str, topics: Topics, box: Path, make: Make, batches: Batches
+) -> None:
+    program = textwrap.dedent("""
+        import os, sys
+        emitter = None
+        # Registered before the emitter's own: it runs first in the child.
+        os.register_at_fork(after_in_child=lambda: emitter.record_route_attempt("early"))
+        from pathlib import Path
+        from unmask.producers import Emitter, EmitterSettings
+        emitter = Emitter(EmitterSettings(bootstrap_servers=sys.argv[1], namespace=sys.argv[2],
+                                          outbox_dir=Path(sys.argv[3]), flush_interval_ms=60_000))
+        emitter.record_route_attempt("parent")
+        pid = os.fork()
+        if pid == 0:
+            assert emitter.close(20).complete
+            os._exit(0)
+        assert os.waitpid(pid, 0)[1] == 0
+        os.kill(os.getpid(), 9)
+    """)
+    done = subprocess.run(
+        [sys.executable, "-c", program, kafka, topics.namespace, str(box)], capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (-9, "", "")
+    adopt_all(make, box, topics)
+    found = batches()
+    recorded = sorted(
+        ([each["recorded"] for each in series[-1]["accounts"]], len(held(series))) for series in found.values()
+    )
+    assert recorded == [([], 0), ([1], 0), ([1], 1)]

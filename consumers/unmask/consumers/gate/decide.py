@@ -13,7 +13,7 @@ from unmask.schemas.codes import AdmissionAnswer, AdmissionStep, Directive, Evid
 from unmask.schemas.instants import iso
 from unmask.schemas.signing import CONTRACT, Trust, verdict_flaw
 
-__all__ = ["KNOWN_CONTRACT", "decide", "discharged"]
+__all__ = ["KNOWN_CONTRACT", "decide", "discharged", "last_word"]
 
 KNOWN_CONTRACT = CONTRACT
 """The version of the verdict rules that this gate knows; of another it cannot tell what a verdict means."""
@@ -61,6 +61,20 @@ def discharged(admission: Admission, discharge: Discharge | None) -> Admission:
     return replace(
         admission, answer=AdmissionAnswer.ADMITTED, reason=f"Session {admission.session_id} may be continued: {how}."
     )
+
+
+def last_word(admission: Admission, missing: str | None, *, anew: bool = False) -> Admission:
+    """The answer where the stream has seen more of the session than the verdict says: `missing`, half a sentence.
+
+    What refuses stays as it is, unless `anew` wants an answer of a verdict that is up to date.
+    """
+    if missing is None or not (admission.admitted or anew):
+        return admission
+    reason = (
+        f"The stream knows more of session {admission.session_id} than its verdict says: {missing}. The verdict that "
+        "takes this in is on its way; ask again, and look after the stream workers if it does not come."
+    )
+    return _no(AdmissionAnswer.NOT_READY, admission.session_id, admission.mutating, reason)
 
 
 _RECONCILABLE = frozenset((AdmissionAnswer.RECONCILE_FIRST, AdmissionAnswer.ADMITTED_READ_ONLY))
@@ -143,7 +157,8 @@ def _judge(facts: VerdictFacts, mutating: bool) -> tuple[AdmissionAnswer, str]:
     if not mutating and _proven_equivalent(facts):
         reason = f"{ended} ({share}), each proven bit-for-bit equal to the primary's answer. Read, and change nothing."
         return AdmissionAnswer.ADMITTED_READ_ONLY, reason
-    return AdmissionAnswer.RECONCILE_FIRST, f"{ended} ({share}). {_WORDS[facts.directive]}"
+    words = (_WORDS[facts.directive], *(_PATTERNS[found] for found in facts.findings if found in _PATTERNS))
+    return AdmissionAnswer.RECONCILE_FIRST, f"{ended} ({share}). {' '.join(words)}"
 
 
 _WORDS = {
@@ -151,6 +166,11 @@ _WORDS = {
     Directive.RE_FETCH_FROM_PRIMARY: "Fetch what the substitutes delivered from the primary again.",
     Directive.HALT_AND_ALERT_DEVELOPER: "Stop and alert a developer.",
     Directive.NONE: "Something is open that no directive names.",
+}
+_PATTERNS = {
+    Finding.SCHEMA_DRIFT: "Substitutes delivered another shape than the primary does: check whatever was stored of it.",
+    Finding.EXHAUSTION: "Limits were met again and again: ask for less, or wait until they are reset, before you ask.",
+    Finding.PHANTOM_STABILITY: "Its success hid an upstream that could not be reached: take no rate from it.",
 }
 
 

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Self
 
 from unmask.consumers.gate.admission import Admission
-from unmask.consumers.gate.decide import decide, discharged
+from unmask.consumers.gate.decide import decide, discharged, last_word
 from unmask.consumers.gate.discharge import Discharge
 from unmask.consumers.gate.entry import Entry, Unread
 from unmask.consumers.gate.followed import NotRead
@@ -158,12 +158,10 @@ class Gate:
             )
             if answer.verdict is None or not (answer.admitted or anew):
                 return answer
-            missing = self._outdated(answer.verdict, key, deadline)
-            if missing is None:
-                return answer
-            # The verdict that takes it in is mostly a moment away.
-            if deadline - time.monotonic() < _RETRY_SECONDS:
-                return Admission(AdmissionAnswer.NOT_READY, key, missing, answer.mutating)
+            told = self._last_word(answer, anew, deadline)
+            # The verdict that takes in what is missing is mostly a moment away.
+            if told.answer is not AdmissionAnswer.NOT_READY or deadline - time.monotonic() < _RETRY_SECONDS:
+                return told
             time.sleep(_RETRY_SECONDS)
 
     def _lifted(self, answer: Admission, deadline: float) -> Admission:
@@ -179,20 +177,18 @@ class Gate:
         # It is a refusal with or without that, and the same one.
         return replace(answer, reason=f"{answer.reason} Whether that was done already is not known. {cause}")
 
-    def _outdated(self, facts: VerdictFacts, key: str, deadline: float) -> str | None:
-        """Why the verdict is not the last word of what the stream has seen, as sentences; None where it is."""
+    def _last_word(self, answer: Admission, anew: bool, deadline: float) -> Admission:
+        assert answer.verdict is not None  # whoever calls has seen to it
         try:
-            missing = outdated(facts, self._reading.snapshots(key, deadline))
+            missing = outdated(answer.verdict, self._reading.snapshots(answer.session_id, deadline))
         except (NotRead, TopicUnreadable) as error:
-            return f"Whether the session's verdict is the last word is not known. {error}"
+            cause = str(error)
         except Exception as error:
-            return f"Whether the session's verdict is the last word is not known ({type(error).__name__})."
-        if missing is None:
-            return None
-        return (
-            f"The stream knows more of session {key} than its verdict says: {missing}. The verdict that takes this in "
-            "is on its way; ask again, and look after the stream workers if it does not come."
-        )
+            cause = f"Reading failed ({type(error).__name__})."
+        else:
+            return last_word(answer, missing, anew=anew)
+        reason = f"Whether the session's verdict is the last word is not known. {cause}"
+        return Admission(AdmissionAnswer.NOT_READY, answer.session_id, reason, answer.mutating)
 
     def _discharge(self, answer: Admission, deadline: float) -> Discharge | None:
         assert answer.verdict is not None  # whoever calls has seen to it

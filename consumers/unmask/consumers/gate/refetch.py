@@ -63,4 +63,10 @@ def _failed(number: int, obligation: Obligation) -> Attempt:
 
 
 def _done(obligation: Obligation) -> Attempt:
-    return Attempt(True, f"{len(obligation.masked)} answers were fetched from their primaries")
+    count = len(obligation.masked)
+    what = (
+        "the answer was fetched from its primary"
+        if count == 1
+        else f"{count} answers were fetched from their primaries"
+    )
+    return Attempt(True, what)

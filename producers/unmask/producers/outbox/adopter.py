@@ -26,6 +26,10 @@ _LOOK_EVERY = 10.0
 _TRY_AGAIN_AFTER = 60.0
 _AT_A_TIME = 16
 """Batches per turn, so that the living emitter's own do not wait."""
+_ASK = 0.5
+_PAUSE_FIRST, _PAUSE_LAST = 0.1, 5.0
+_NO_PROGRESS = 120.0
+"""Seconds without a delivery after which another dead emitter has its turn."""
 
 
 class Sender(Protocol):
@@ -81,6 +85,7 @@ class Adopter:
 
     def __init__(self, above: Path, limits: Limits, clock: Clock, encode: Encode, own: str) -> None:
         self.finished = 0
+        self.sent = 0
         self._above = above
         self._limits = limits
         self._clock = clock
@@ -90,6 +95,10 @@ class Adopter:
         self._look_at = float("-inf")
         self._passed_over: dict[str, float] = {}
         """Folders that could not be used, and until when they are left alone."""
+        self._seen = (0, 0)
+        """Deliveries and redeliveries, when the adopted life was last looked at."""
+        self._send_after = self._progress_at = float("-inf")
+        self._pause = _PAUSE_FIRST
 
     @property
     def adopting(self) -> str | None:
@@ -97,27 +106,29 @@ class Adopter:
         life = self._life
         return None if life is None else life.emitter_id
 
-    def pending(self) -> bool:
-        """Whether batches of a dead emitter wait for the broker."""
-        life = self._life
-        return life is not None and life.unacknowledged() > 0
+    def busy(self, now: float) -> bool:
+        """Whether there is something to do, or may be."""
+        return self._life is not None or now >= self._look_at
 
-    def turn(self, sender: Sender, now: float) -> bool:
-        """Go a step on (`now` in monotonic seconds). False where the client takes no batch now."""
+    def turn(self, sender: Sender, now: float) -> None:
+        """Go a step on (`now` in monotonic seconds). What goes wrong with it must not slow the living emitter down."""
         if self._life is None and now >= self._look_at:
             self._look_at = now + _LOOK_EVERY
             self._life = self._find(now)
+            self._seen, self._progress_at, self._send_after = (0, 0), now, now
         life = self._life
         if life is None:
-            return True
+            return
         life.keep()
         if not life.unacknowledged():
             if life.over:
                 self._end(life, now)
-                return True
+                return
             life.cut_final()
             life.keep(at_once=True)
-        return self._send(life, sender)
+        self._see_how_it_goes(life, now)
+        if now >= self._send_after:
+            self._send(life, sender, now)
 
     def stop(self) -> None:
         """Leave an unfinished one to the next start."""
@@ -131,11 +142,29 @@ class Adopter:
         if life is not None:
             life.abandon()
 
-    def _send(self, life: AdoptedLife, sender: Sender) -> bool:
+    def _see_how_it_goes(self, life: AdoptedLife, now: float) -> None:
+        (delivered, returned), self._seen = self._seen, (life.batches_delivered, life.redeliveries)
+        if life.batches_delivered > delivered:
+            self._progress_at, self._pause = now, _PAUSE_FIRST
+        elif life.redeliveries > returned:
+            self._wait(now)
+        if now - self._progress_at > _NO_PROGRESS:
+            # Perhaps its partition is gone, perhaps the broker is away. Others may have more luck.
+            self._passed_over[life.emitter_id] = now + _TRY_AGAIN_AFTER
+            self._send_after = float("inf")
+            self._look_at = now
+            self.stop()
+
+    def _wait(self, now: float) -> None:
+        self._send_after = now + self._pause
+        self._pause = min(2 * self._pause, _PAUSE_LAST)
+
+    def _send(self, life: AdoptedLife, sender: Sender, now: float) -> None:
         if life.partition is None:
-            life.partition = sender.partition_of(life.emitter_id, 0)
+            life.partition = sender.partition_of(life.emitter_id, _ASK)
             if life.partition is None:
-                return True
+                self._wait(now)
+                return
             # On the disk first: a second adopter must not choose another one.
             life.keep(at_once=True)
         for _ in range(_AT_A_TIME):
@@ -143,8 +172,9 @@ class Adopter:
             if batch is None:
                 break
             if not sender.send_for(life, batch, life.partition):
-                return False
-        return True
+                self._wait(now)
+                break
+            self.sent += 1
 
     def _end(self, life: AdoptedLife, now: float) -> None:
         life.release()

@@ -2,7 +2,15 @@
 
 from confluent_kafka import KafkaError, KafkaException
 
-__all__ = ["BrokerRefuses", "LedgerStalled", "LogRewound", "WorkerNameTaken", "is_fencing", "is_refusal"]
+__all__ = [
+    "BrokerRefuses",
+    "LedgerStalled",
+    "LogRewound",
+    "PartitionsAdded",
+    "WorkerNameTaken",
+    "is_fencing",
+    "is_refusal",
+]
 
 
 class LogRewound(Exception):
@@ -36,6 +44,16 @@ class BrokerRefuses(Exception):
         super().__init__(
             f"the broker refuses the ledger ({cause}); check the UNMASK_KAFKA_* security settings and this client's "
             f"rights on the topics, the consumer group and the transactional id"
+        )
+
+
+class PartitionsAdded(Exception):
+    """The events topic has grown since this worker started; its marks would speak of too few partitions."""
+
+    def __init__(self, topic: str, known: int) -> None:
+        super().__init__(
+            f"{topic} has more than the {known} partitions that it had when this worker started; start all workers "
+            f"of the namespace again, so that no window counts as complete without the new ones"
         )
 
 

@@ -8,19 +8,20 @@ from unmask.schemas.codes import FlawCause
 from unmask.streams.ledger.accounting import SESSION_FAMILIES
 from unmask.streams.ledger.rules import FoldRules
 from unmask.streams.ledger.session_evidence import touch_sessions
-from unmask.streams.ledger.state import Emitter, FlawRecord, PartitionState
+from unmask.streams.ledger.state import Emitter, FlawRecord, PartitionState, Stretch, Touched
 
-__all__ = ["clear_stretch", "flag_partition", "flag_stretch", "move_unaccounted"]
+__all__ = ["clear_stretch", "flag_partition", "flag_stretch", "flaw_records", "move_unaccounted"]
 
 _MAX_REMEMBERED = 256
 
 
 def flag_stretch(
-    state: PartitionState, rules: FoldRules, emitter_id: str, emitter: Emitter,
-    after: int, before: int, cut_after: int, cut_before: int, cause: str, losses: list[dict[str, Any]],
+    state: PartitionState, emitter_id: str, emitter: Emitter, after: int, before: int, cut_after: int, cut_before: int,
+    cause: str, losses: list[dict[str, Any]],
 ) -> None:  # fmt: skip
     """Flags every window between two cuts, and the sessions that may lack events because of it."""
-    _flag_windows(state, rules, emitter_id, emitter, after, before, cut_after, cut_before, cause, losses)
+    stretch = Stretch(emitter.scope, cut_after, cut_before, losses)
+    state.touched.stretches[emitter_id, after, before, cause] = stretch
     if any(loss["family"] in SESSION_FAMILIES for loss in losses):
         if len(emitter.flaws) >= _MAX_REMEMBERED:
             _merge_oldest(emitter)
@@ -29,13 +30,25 @@ def flag_stretch(
 
 
 def clear_stretch(
-    state: PartitionState, rules: FoldRules, emitter_id: str, emitter: Emitter,
-    after: int, before: int, cut_after: int, cut_before: int, cause: str,
+    state: PartitionState, emitter_id: str, emitter: Emitter, after: int, before: int, cut_after: int, cut_before: int,
+    cause: str,
 ) -> None:  # fmt: skip
     """Takes a stretch's flaws back, because what lay in it arrived."""
-    _flag_windows(state, rules, emitter_id, emitter, after, before, cut_after, cut_before, cause, None)
+    stretches, key = state.touched.stretches, (emitter_id, after, before, cause)
+    # One that nobody was told of yet need not be taken back.
+    if stretches.pop(key, None) is None:
+        stretches[key] = Stretch(emitter.scope, cut_after, cut_before, None)
     if emitter.flaws.pop(f"{after}-{before}", None) is not None:
         touch_sessions(state, emitter, cut_after, cut_before)
+
+
+def flaw_records(touched: Touched, rules: FoldRules) -> Iterator[FlawRecord]:
+    """All flaws that were set or taken back, window by window; of two words on one flaw the later one counts."""
+    for (emitter_id, after, before, cause), stretch in touched.stretches.items():
+        for seconds in rules.window_seconds:
+            for start in rules.starts(stretch.cut_after, stretch.cut_before, seconds):
+                yield FlawRecord(start, seconds, stretch.scope, emitter_id, after, before, cause, stretch.losses)
+    yield from touched.flaws
 
 
 def flag_partition(
@@ -71,16 +84,6 @@ def move_unaccounted(
     state.touched.emitters.add(emitter_id)
     if (known is None) != (cause is None):
         touch_sessions(state, emitter, emitter.last_cut + 1)
-
-
-def _flag_windows(
-    state: PartitionState, rules: FoldRules, emitter_id: str, emitter: Emitter,
-    after: int, before: int, cut_after: int, cut_before: int, cause: str, losses: list[dict[str, Any]] | None,
-) -> None:  # fmt: skip
-    flaws, scope = state.touched.flaws, emitter.scope
-    for seconds in rules.window_seconds:
-        for start in rules.starts(cut_after, cut_before, seconds):
-            flaws.append(FlawRecord(start, seconds, scope, emitter_id, after, before, cause, losses))
 
 
 def _without(starts: range, others: range) -> Iterator[int]:

@@ -19,6 +19,7 @@ from unmask.streams.ledger.state import Emitter, Gap, PartitionState
 __all__ = ["QuarantineFlood", "fold_batch", "fold_unreadable", "skip_to"]
 
 _UNKNOWN_BATCH_US = 10 * MICROS  # the default heartbeat: the longest time that an unreadable batch usually covers
+_LONG_BATCH_US = 3600 * MICROS  # what lies further back its emitter's own account tells, for its own scope alone
 
 
 class QuarantineFlood(Exception):
@@ -56,7 +57,9 @@ def fold_unreadable(state: PartitionState, rules: FoldRules, offset: int, arriva
     state.touched.quarantined.append(record)
     emitter = state.emitters.get(record["key"] or "")
     # A batch covers the time since its emitter's last cut; of an unknown emitter nothing is known but the usual.
-    since = emitter.last_cut if emitter is not None else arrival - _UNKNOWN_BATCH_US
+    since = arrival - _UNKNOWN_BATCH_US
+    if emitter is not None:
+        since = max(emitter.last_cut, arrival - _LONG_BATCH_US)
     flag_partition(state, rules, FlawCause.QUARANTINED, since, arrival, offset, offset + 1)
 
 
@@ -135,7 +138,7 @@ def _follow(
         )  # fmt: skip
     if losses:
         cause = stretch_cause(after, seq, losses)
-        flag_stretch(state, rules, emitter_id, emitter, after, seq, cut_after, cut, cause, losses)
+        flag_stretch(state, emitter_id, emitter, after, seq, cut_after, cut, cause, losses)
     if emitter.unaccounted is not None:
         # Sessions that ended since its last cut have the events that it owed.
         touch_sessions(state, emitter, cut_after + 1)
@@ -158,7 +161,7 @@ def _fill(
     losses = _losses(gap)
     if losses:
         cause = stretch_cause(gap.after, gap.before, losses)
-        clear_stretch(state, rules, emitter_id, emitter, gap.after, gap.before, gap.cut_after, gap.cut_before, cause)
+        clear_stretch(state, emitter_id, emitter, gap.after, gap.before, gap.cut_after, gap.cut_before, cause)
     emitter.gaps.remove(gap)
     for part in (left, right):
         if part.before > part.after + 1:
@@ -167,9 +170,8 @@ def _fill(
         if losses:
             cause = stretch_cause(part.after, part.before, losses)
             flag_stretch(
-                state, rules, emitter_id, emitter, part.after, part.before, part.cut_after, part.cut_before, cause,
-                losses,
-            )  # fmt: skip
+                state, emitter_id, emitter, part.after, part.before, part.cut_after, part.cut_before, cause, losses
+            )
 
 
 def _leave_gap(rules: FoldRules, emitter: Emitter, gap: Gap) -> None:

@@ -18,7 +18,7 @@ from unmask.schemas.kafka import client_config, consumer_config
 from unmask.schemas.topics import Topics
 from unmask.streams.ledger.advance import advance
 from unmask.streams.ledger.broker_clock import BrokerClock
-from unmask.streams.ledger.errors import LogRewound
+from unmask.streams.ledger.errors import LogRewound, PartitionsAdded
 from unmask.streams.ledger.fold import QuarantineFlood, fold_batch, fold_unreadable, skip_to
 from unmask.streams.ledger.frontier import Frontier
 from unmask.streams.ledger.intake import Intake
@@ -40,6 +40,7 @@ logger = logging.getLogger(__name__)
 _CONSUME = 500
 _WAIT_S = 0.02
 _RECOVERY_TIMEOUT_S = 45.0
+_JOIN_TIMEOUT_S = 60.0
 _ASK_TIMEOUT_S = 10.0
 
 
@@ -56,6 +57,7 @@ class Life:
         self._settings = settings
         self._events = topics.events.name
         self._ledger = topics.ledger.name
+        self._partitions = topics.events_partitions
         self._rules = rules
         self._progress = progress
         self.states: dict[int, PartitionState] = {}
@@ -69,6 +71,8 @@ class Life:
         self._transactor: Transactor | None = None
         self._consumer: Consumer | None = None
         self._membership: Membership | None = None
+        self._joined = False
+        self._began_at = time.monotonic()
         self._opened_at: float | None = None
         self._marked_at = 0.0
         self._asked_at = 0.0
@@ -92,6 +96,9 @@ class Life:
                 auto_offset_reset="error",
                 enable_partition_eof=True,
                 fetch_wait_max_ms=100,
+                queued_max_messages_kbytes=16_384,
+                # A partition that was added counts as soon as somebody may send to it.
+                topic_metadata_refresh_interval_ms=10_000,
                 **(static if settings.static_membership else {}),
             )
         )
@@ -130,12 +137,15 @@ class Life:
                 self._take_over(wanted)
             consumer.incremental_assign([TopicPartition(self._events, p, self.states[p].next_offset) for p in wanted])
             self._progress.reason = ""
+            self._joined = True
             # A new owner publishes at once what its predecessor may not have.
             self._marked_at = 0.0
         except Exception as error:
             self._failure = error
 
     def _take_over(self, partitions: list[int]) -> None:
+        if max(partitions) >= self._partitions:
+            raise PartitionsAdded(self._events, self._partitions)
         recovered = recover(
             self._settings.bootstrap, self._admin, self._ledger, partitions, _RECOVERY_TIMEOUT_S, self._fence
         )
@@ -273,7 +283,11 @@ class Life:
     def _commit_if_due(self, *, urgent: bool) -> None:
         now = time.monotonic()
         if not self.states:
-            self._progress.moved_at = now
+            if self._joined:
+                # Nothing to commit is no standstill.
+                self._progress.moved_at = now
+            elif now - self._began_at > _JOIN_TIMEOUT_S:
+                raise LifeEnded("the group has not taken this worker in; does the broker answer?")
             return
         mark = now - self._marked_at >= self._settings.snapshot_ms / 1000
         pending = any(state.touched.emitters or state.touched.quarantined for state in self.states.values())

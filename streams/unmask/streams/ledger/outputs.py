@@ -5,7 +5,7 @@ and marks last: whoever has read a mark has read everything below it, and nobody
 sees what healed it, not even a reader of uncommitted records.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from unmask.schemas.codes import Evidence, Measure
@@ -14,6 +14,7 @@ from unmask.schemas.keys import flaw_key, mark_key, session_key, tally_key, upst
 from unmask.schemas.partitioner import partition_for
 from unmask.schemas.topics import Topics
 from unmask.streams.ledger.advance import scope_marks
+from unmask.streams.ledger.flaws import flaw_records
 from unmask.streams.ledger.pieces import cell_piece, emitter_piece, head_piece, session_piece
 from unmask.streams.ledger.rules import FoldRules
 from unmask.streams.ledger.session_evidence import is_lossy
@@ -48,7 +49,7 @@ class Outputs:
 
     def records(self, state: PartitionState, touched: Touched, *, mark: bool) -> Iterator[Record]:
         """Everything that a transaction must hold for this partition; with `mark`, also all snapshots that are due."""
-        flaws = _last_of_each(touched.flaws)
+        flaws = _last_of_each(flaw_records(touched, self._rules))
         healed = [flaw for flaw in flaws if flaw.losses is None]
         yield from self._flaws(state, [flaw for flaw in flaws if flaw.losses is not None])
         yield from self._snapshots(state, touched, everything=mark or bool(healed))
@@ -185,8 +186,8 @@ class Outputs:
             yield Record(ledger, partition, *session_piece(session_id, state.sessions[session_id]))
 
 
-def _last_of_each(flaws: list[FlawRecord]) -> list[FlawRecord]:
-    """The newest word on each flaw: one that was set and taken back within a transaction need not be set."""
+def _last_of_each(flaws: Iterable[FlawRecord]) -> list[FlawRecord]:
+    """The newest word on each flaw."""
     last: dict[tuple[Any, ...], FlawRecord] = {}
     for flaw in flaws:
         last[

@@ -12,6 +12,7 @@ from unmask.streams.ledger.errors import (
     BrokerRefuses,
     LedgerStalled,
     LogRewound,
+    PartitionsAdded,
     WorkerNameTaken,
     is_fencing,
     is_refusal,
@@ -31,7 +32,7 @@ _PAUSE_S = 0.5
 _STALLED_S = 120.0
 _QUIET_S = 10.0
 _FENCINGS, _FENCINGS_S = 8, 60.0  # one fencing is a pause that took too long; this many are two workers of one name
-_HOPELESS = (QuarantineFlood, LedgerStateUnreadable, LogRewound)
+_HOPELESS = (QuarantineFlood, LedgerStateUnreadable, LogRewound, PartitionsAdded)
 
 
 def rules_from(settings: StreamSettings) -> FoldRules:

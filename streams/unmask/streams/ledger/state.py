@@ -19,6 +19,8 @@ __all__ = [
     "Session",
     "Shipped",
     "Shortcut",
+    "Stretch",
+    "StretchId",
     "Touched",
 ]
 
@@ -140,6 +142,20 @@ class FlawRecord:
     losses: list[dict[str, Any]] | None
 
 
+StretchId = tuple[str, int, int, str]
+"""Emitter, last batch before the stretch, first batch after it, cause."""
+
+
+@dataclass(slots=True)
+class Stretch:
+    """A flawed stretch between two cuts of an emitter, all its windows at once; `losses` None takes it back."""
+
+    scope: Scope
+    cut_after: int
+    cut_before: int
+    losses: list[dict[str, Any]] | None
+
+
 @dataclass(slots=True)
 class Touched:
     """What changed since the last transaction and must go out with the next."""
@@ -151,7 +167,10 @@ class Touched:
     removed_emitters: list[str] = field(default_factory=list)
     sessions: set[str] = field(default_factory=set)
     removed_sessions: list[str] = field(default_factory=list)
+    stretches: dict[StretchId, Stretch] = field(default_factory=dict)
+    """Windows are made of these only in the end: a long gap that is filled batch by batch changes with each."""
     flaws: list[FlawRecord] = field(default_factory=list)
+    """Flaws that belong to no such stretch, window by window."""
     fallbacks: list[dict[str, Any]] = field(default_factory=list)
     quarantined: list[dict[str, Any]] = field(default_factory=list)
     urgent: bool = False

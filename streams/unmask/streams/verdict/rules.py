@@ -104,7 +104,8 @@ def findings_of(
         Finding.CONTRADICTED: bool(contradicted),
         Finding.SCHEMA_DRIFT: view.shape_drifts > 0,
         Finding.EXHAUSTION: view.exhausted >= _REPEATEDLY,
-        Finding.PHANTOM_STABILITY: reported_success and view.unreachable > 0,
+        # Exhausted upstreams must be probed like unreachable ones, but they did answer.
+        Finding.PHANTOM_STABILITY: reported_success and view.unreachable > view.exhausted,
         Finding.INHERITED: bool(obligations),
         Finding.LOSSY_EVIDENCE: evidence is not Evidence.COMPLETE,
     }

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaException
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException
 from confluent_kafka.admin import AdminClient
 from tests.alert_records import alert_record
 from tests.integration.consumers.alerts.receiving import Hook, Watcher, eventually
@@ -43,17 +43,20 @@ def watch(kafka: str, topics: Topics) -> Iterator[Watch]:
 
 @pytest.fixture
 def joined(kafka: str, topics: Topics) -> Joined:
-    """Wait until so many watchers of a name share all partitions: `joined("pager", members=2)`."""
+    """Wait until so many watchers of a name share all partitions, and it stands where each of them begins."""
     admin = AdminClient({"bootstrap.servers": kafka})
 
     def shared(name: str, members: int) -> bool:
         group = f"{topics.namespace}.watch.{name}"
         try:
             found = admin.describe_consumer_groups([group])[group].result(10)
+            kept = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group].result(10)
         except KafkaException:
             return False
         places = [member.assignment.topic_partitions for member in found.members if member.assignment is not None]
-        return len(places) == members and all(places) and sum(map(len, places)) == topics.table_partitions
+        begun = [place for place in kept.topic_partitions if place.offset >= 0]
+        all_read = sum(map(len, places)) == len(begun) == topics.table_partitions
+        return len(places) == members and all(places) and all_read
 
     return lambda name, members=1: eventually(lambda: shared(name, members)) and None
 

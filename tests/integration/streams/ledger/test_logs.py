@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 from confluent_kafka import TopicPartition
-from confluent_kafka.admin import NewTopic  # type: ignore[attr-defined]  # re-exported without saying so
+from confluent_kafka.admin import NewPartitions, NewTopic  # type: ignore[attr-defined]  # re-exported without saying so
 from tests.integration.streams.ledger.rig import Hosts, Rig, now, wait_until
 from tests.unit.streams.ledger.emitting import Life
 
 from unmask.schemas.codec import MAGIC, encode
 from unmask.schemas.errors import RegistryUnavailable
 from unmask.schemas.framing import SingleObjectFraming
+from unmask.streams.ledger.errors import PartitionsAdded
 from unmask.streams.ledger.service import LedgerService, LogRewound, QuarantineFlood
 
 pytestmark = pytest.mark.integration
@@ -209,5 +210,17 @@ def test_a_registry_that_fails_once_skips_and_quarantines_nothing(rig: Rig) -> N
     try:
         rig.settle().exact(hosts)
         assert Flaky.failures == 2
+    finally:
+        service.stop()
+
+
+@pytest.mark.chaos
+def test_partitions_that_were_added_end_the_ledger_by_name(rig: Rig) -> None:
+    service = _served(rig)
+    try:
+        wait_until(lambda: len(service.status().partitions) == 3, "three partitions read")
+        name = rig.topics.events.name
+        rig.admin.create_partitions([NewPartitions(name, 4)])[name].result()
+        assert "start all workers" in str(_ends_with(service, PartitionsAdded))
     finally:
         service.stop()

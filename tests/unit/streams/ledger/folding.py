@@ -5,6 +5,7 @@ from typing import Any
 
 from unmask.schemas.scope import Scope
 from unmask.streams.ledger.advance import advance
+from unmask.streams.ledger.flaws import flaw_records
 from unmask.streams.ledger.fold import fold_batch
 from unmask.streams.ledger.rules import FoldRules
 from unmask.streams.ledger.state import FlawRecord, PartitionState, Touched
@@ -39,7 +40,7 @@ class Folded:
     def take(self) -> Touched:
         """Empties what is to be published, as a commit does."""
         touched = self.state.take_touched()
-        for flaw in touched.flaws:
+        for flaw in flaw_records(touched, self.rules):
             key = (flaw.start, flaw.seconds, flaw.scope, flaw.emitter_id, flaw.from_seq, flaw.to_seq, flaw.cause)
             if flaw.losses is None:
                 self._flaws.pop(key, None)

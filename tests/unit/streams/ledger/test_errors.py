@@ -7,6 +7,7 @@ from unmask.streams.ledger.errors import (
     BrokerRefuses,
     LedgerStalled,
     LogRewound,
+    PartitionsAdded,
     WorkerNameTaken,
     is_fencing,
     is_refusal,
@@ -20,6 +21,7 @@ from unmask.streams.ledger.errors import (
         (LedgerStalled(121.5, ValueError("no")), ["122 s", "ValueError", "check the broker", "start the worker again"]),
         (BrokerRefuses(ValueError("no")), ["UNMASK_KAFKA_", "rights"]),
         (WorkerNameTaken("w-1"), ["w-1", "--instance"]),
+        (PartitionsAdded("ns.events", 6), ["ns.events", "6", "start all workers"]),
     ],
 )
 def test_an_error_says_what_is_wrong_and_what_to_do(error: Exception, words: list[str]) -> None:

@@ -299,6 +299,16 @@ def test_an_unreadable_record_flaws_the_time_since_its_emitters_last_cut_for_eve
     assert state.touched.quarantined == [_entry(1)]
 
 
+def test_an_unreadable_record_of_an_emitter_cut_off_for_days_flaws_an_hour_for_everybody_else() -> None:
+    state, rules = PartitionState(0), FoldRules()
+    fold_batch(state, rules, 0, T0, opening_batch(Life()))
+    days = 3 * 24 * 60 * MINUTE
+    fold_unreadable(state, rules, 1, T0 + days, _entry(1))
+    assert {flaw.start for flaw in state.touched.flaws if flaw.seconds == 60} == {
+        T0 + days - minute * MINUTE for minute in range(61)
+    }
+
+
 def test_an_unreadable_record_of_nobody_known_flaws_the_usual_time_before_its_arrival() -> None:
     state = PartitionState(0)
     fold_unreadable(state, FoldRules(), 0, T0 + 5 * SECOND, _entry(0, key=None))

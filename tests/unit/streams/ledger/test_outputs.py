@@ -181,12 +181,28 @@ def test_a_correction_is_a_cell_of_its_own_and_goes_out_at_once() -> None:
     assert tally["correction"] == {"emitter_id": "emitter-a", "batch_seq": 2}
 
 
-def test_a_flaw_that_came_and_went_within_one_transaction_is_only_taken_back() -> None:
+def test_a_flaw_that_came_and_went_within_one_transaction_is_told_to_nobody() -> None:
     ledger = _Ledger()
     ledger.fold(_with_a_gap(ledger), T0 + 5 * SECOND)
-    kinds = _kinds(ledger.commit(mark=True))
-    assert "flaw" not in kinds
-    assert kinds.count("healed") == 2
+    assert set(_kinds(ledger.commit(mark=True))) == {"cell", "mark"}
+
+
+def test_a_long_gap_that_is_filled_batch_by_batch_is_told_once_in_each_transaction() -> None:
+    ledger = _Ledger()
+    life = Life()
+    ledger.fold(opening_batch(life))
+    missing = []
+    for minute in range(1, 1000):
+        life.attempt(T0 + minute * MINUTE)
+        missing.append(life.cut(T0 + minute * MINUTE))
+    ledger.fold(life.cut(T0 + 1000 * MINUTE))
+    windows = 1001 + 17
+    assert _kinds(ledger.commit(mark=False)).count("flaw") == windows
+    for batch in missing[:500]:
+        ledger.fold(batch, T0 + 1000 * MINUTE)
+    kinds = _kinds(ledger.commit(mark=False))
+    assert kinds.count("healed") == windows
+    assert kinds.count("flaw") == 501 + 9
 
 
 def test_a_session_goes_out_as_a_whole_to_the_partition_of_its_id() -> None:
