@@ -233,11 +233,11 @@ def end_of_the_dead(above: Path) -> list[dict[str, Any]]:
     """What an adopter sends of the one dead emitter below `above`, by the clock on the wall."""
     (folder,) = LifeFolder.of_the_dead(above)
     life = adopt(folder, Limits(10**9, 10**12), time.time_ns, encode)
-    broker = Broker()
-    crashed = Crashed(above, folder.name, broker, time.time_ns, Limits(10**9, 10**12), time.monotonic)
+    broker, emitter_id = Broker(), folder.name
+    crashed = Crashed(above, emitter_id, broker, time.time_ns, Limits(10**9, 10**12), time.monotonic)
     while crashed.step(life):
         pass
-    return broker.of(folder.name)
+    return broker.of(emitter_id)
 
 
 class FailingDisk:

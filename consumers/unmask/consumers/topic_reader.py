@@ -34,8 +34,8 @@ class TopicReader:
     """A bounded or endless read of a topic's partitions (all of them by default). Not for use by several threads.
 
     `resume` holds positions of an earlier reader to go on from; those that the topic does not have any more are read
-    from the beginning. Opening asks the broker, at most `timeout` seconds. Raises a TopicUnreadable that names the
-    cause.
+    from the beginning. With `committed`, caught_up does not wait for transactions that are still open. Opening asks
+    the broker, at most `timeout` seconds. Raises a TopicUnreadable that names the cause.
     """
 
     def __init__(
@@ -45,6 +45,7 @@ class TopicReader:
         *,
         from_end: bool = False,
         resume: Mapping[int, int] | None = None,
+        committed: bool = False,
         timeout: float,
     ) -> None:
         deadline = time.monotonic() + timeout
@@ -55,7 +56,7 @@ class TopicReader:
         chosen = range(count) if partitions is None else sorted(partitions)
         if any(partition >= count for partition in chosen):
             raise TopicNotThere(f"{source.topic} (partition {max(chosen)} of {count})")
-        self.ends = source.end_offsets(chosen, deadline - time.monotonic())
+        self.ends = source.end_offsets(chosen, deadline - time.monotonic(), committed=committed)
         """End offsets taken at the start."""
         starts = dict(self.ends) if from_end else source.start_offsets(chosen, deadline - time.monotonic())
         for partition, position in (resume or {}).items():

@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from confluent_kafka import KafkaError, KafkaException, TopicCollection, TopicPartition
+from confluent_kafka import IsolationLevel, KafkaError, KafkaException, TopicCollection, TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # it re-exports these without saying so
     AdminClient,
     ConfigResource,
@@ -76,20 +76,33 @@ class TopicSource:
         """Ask the broker for partitions and policy the next time."""
         self._shape = None
 
-    def end_offsets(self, partitions: Iterable[int], timeout: float) -> dict[int, int]:
-        """The offset after the newest record of each partition, now."""
-        return self._offsets(partitions, OffsetSpec.latest(), timeout)  # type: ignore[no-untyped-call]
+    def end_offsets(self, partitions: Iterable[int], timeout: float, *, committed: bool = False) -> dict[int, int]:
+        """The offset after the newest record of each partition, now.
+
+        With `committed`, what follows an open transaction does not count: nobody has published it yet, and a reader of
+        committed records cannot reach it.
+        """
+        isolation = IsolationLevel.READ_COMMITTED if committed else IsolationLevel.READ_UNCOMMITTED
+        return self._offsets(partitions, OffsetSpec.latest(), timeout, isolation)  # type: ignore[no-untyped-call]
 
     def start_offsets(self, partitions: Iterable[int], timeout: float) -> dict[int, int]:
         """The first offset that each partition still has, now; above 0 where its head was deleted."""
         return self._offsets(partitions, OffsetSpec.earliest(), timeout)  # type: ignore[no-untyped-call]
 
-    def _offsets(self, partitions: Iterable[int], spec: OffsetSpec, timeout: float) -> dict[int, int]:
+    def _offsets(
+        self,
+        partitions: Iterable[int],
+        spec: OffsetSpec,
+        timeout: float,
+        isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+    ) -> dict[int, int]:
         wanted = {TopicPartition(self.topic, partition): spec for partition in partitions}
         if not wanted:
             return {}
         deadline = time.monotonic() + timeout
-        found = self._ask(lambda left: self._admin.list_offsets(wanted, request_timeout=left), deadline)
+        found = self._ask(
+            lambda left: self._admin.list_offsets(wanted, request_timeout=left, isolation_level=isolation), deadline
+        )
         return {place.partition: answer.offset for place, answer in found.items()}
 
     def _ask(self, request: Any, deadline: float) -> dict[Any, Any]:

@@ -377,6 +377,44 @@ def test_who_asks_after_a_directive_was_carried_out_is_admitted_for_that_very_ve
     assert gate.admit("s-1").answer is AdmissionAnswer.RECONCILE_FIRST
 
 
+def open_transaction(kafka: str, topics: Topics, topic: str) -> Producer:
+    """Something that was written and is neither committed nor aborted yet."""
+    writer = Producer({"bootstrap.servers": kafka, "transactional.id": topics.namespace})
+    writer.init_transactions(10)
+    writer.begin_transaction()
+    writer.produce(topic, b"under way", "s-1|0", partition_for("s-1", 3))
+    assert writer.flush(10) == 0
+    return writer
+
+
+def test_a_ledger_that_has_a_transaction_open_holds_nobody_back(
+    gate: Gate, kafka: str, topics: Topics, publish_verdicts: Put
+) -> None:
+    publish_verdicts(clean_verdict("s-1"))
+    assert gate.admit("s-1").admitted
+    writer = open_transaction(kafka, topics, topics.sessions.name)
+    try:
+        assert gate.admit("s-1", timeout=2).admitted
+    finally:
+        writer.abort_transaction(10)
+    assert gate.admit("s-1").admitted
+
+
+def test_an_open_transaction_on_the_verdicts_themselves_refuses(
+    gate: Gate, kafka: str, topics: Topics, publish_verdicts: Put
+) -> None:
+    """Whatever is written after it, a worse verdict too, cannot be read before it ends."""
+    publish_verdicts(clean_verdict("s-1"))
+    assert gate.admit("s-1").admitted
+    writer = open_transaction(kafka, topics, topics.verdicts.name)
+    try:
+        publish_verdicts(failed_verdict("s-1"))
+        assert gate.admit("s-1", timeout=1).answer is AdmissionAnswer.NOT_READY
+    finally:
+        writer.abort_transaction(10)
+    assert gate.admit("s-1").answer is AdmissionAnswer.HALTED
+
+
 def test_a_directive_that_failed_leaves_the_refusal_as_it_is(gate: Gate, publish_verdicts: Put) -> None:
     publish_verdicts(degraded_verdict("s-1"))
     assert not gate.admit("s-1").reconcile(lambda _: False).admitted

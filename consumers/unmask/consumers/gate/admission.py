@@ -167,6 +167,12 @@ class Admission:
         )
         return passed._kept(self.verdict, by=by, reason_code=reason_code)
 
+    async def aoverride(self, *, by: str, reason_code: str) -> "Admission":
+        """Like override, without blocking the event loop."""
+        import asyncio
+
+        return await asyncio.to_thread(self.override, by=by, reason_code=reason_code)
+
     def as_dict(self) -> dict[str, Any]:
         """The admission as plain values, for JSON."""
         return {

@@ -36,6 +36,8 @@ class FollowedTopic(ABC):
     """What is raised where it has not been read in time."""
     content = "records"
     """What is read, in the words of a message."""
+    committed = False
+    """Whether the end to catch up with is that of committed transactions. Otherwise an open one holds the view back."""
 
     def __init__(
         self, source: TopicSource, *, partitions: Collection[int] | None = None, briefly: bool = False
@@ -150,7 +152,7 @@ class FollowedTopic(ABC):
         """Read a partition to the end offset that it has now. Raises `refusal`, and TopicUnreadable where it cannot."""
         deadline = time.monotonic() + timeout
         read = self.position(partition)
-        end = self._source.end_offsets([partition], timeout)[partition]
+        end = self._source.end_offsets([partition], timeout, committed=self.committed)[partition]
         # Taken in this order: what was read before cannot lie behind the end now, unless the topic is another one.
         if read > end:
             self.read_anew()
@@ -173,7 +175,9 @@ class FollowedTopic(ABC):
     def _run(self) -> None:
         while not self._stop.is_set():
             try:
-                with TopicReader(self._source, self._partitions, timeout=_OPEN_TIMEOUT) as reader:
+                with TopicReader(
+                    self._source, self._partitions, committed=self.committed, timeout=_OPEN_TIMEOUT
+                ) as reader:
                     self._follow(reader)
             except TopicUnreadable as trouble:
                 self._fail(trouble)

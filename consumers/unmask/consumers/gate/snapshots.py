@@ -16,6 +16,8 @@ class SnapshotsView(FollowedTopic):
     """The snapshots of all sessions of some partitions, or of one session. Those given up by the ledger are gone."""
 
     content = "sessions"
+    # The ledger always has a transaction open here, whose snapshots it has not published yet.
+    committed = True
 
     def __init__(
         self, source: TopicSource, *, partitions: Collection[int] | None = None, only: str | None = None

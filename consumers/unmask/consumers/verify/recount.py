@@ -132,7 +132,8 @@ class Recount:
         self.totals.batches += 1
         over = facts.newest - self.grace.get(partition, 0)
         self.totals.events += self.counts.count(batch, chain.scope, arrival, placed, over)
-        self._take_sessions(emitter_id, arrival, batch, filled=placed.filled)
+        latest = placed.cut if placed.ahead else None
+        self._take_sessions(emitter_id, arrival, _told_by(batch, latest), filled=placed.filled)
 
     def _take_sessions(self, emitter_id: str, arrival: int, batch: Batch, *, filled: bool) -> None:
         def named(session_id: str, event: dict[str, Any]) -> SessionFacts:
@@ -152,6 +153,17 @@ class Recount:
                 named(fallback["session_id"], fallback).fall_back(fallback["operation_id"])
         for teardown in batch["session_teardowns"]:
             named(teardown["session_id"], teardown).tear_down(emitter_id, teardown, arrival)
+
+
+def _told_by(batch: Batch, latest: int | None) -> Batch:
+    """The batch with no event of a session later than `latest`: a clock that is ahead tells of time that has not come."""
+    if latest is None:
+        return batch
+    names = ("session_openings", "masked_errors", "kernel_fallbacks", "session_teardowns")
+    told = dict(batch)
+    for name in names:
+        told[name] = [{**event, "occurred_at": min(latest, event["occurred_at"])} for event in batch[name]]
+    return told
 
 
 def _name_of(key: bytes | None) -> str:

@@ -18,6 +18,7 @@ from unmask.streams.ledger.state import Emitter, Gap, PartitionState
 
 __all__ = ["QuarantineFlood", "fold_batch", "fold_unreadable", "skip_to"]
 
+_OF_SESSIONS = ("session_openings", "masked_errors", "kernel_fallbacks", "session_teardowns")
 _UNKNOWN_BATCH_US = 10 * MICROS  # the default heartbeat: the longest time that an unreadable batch usually covers
 _LONG_BATCH_US = 3600 * MICROS  # what lies further back its emitter's own account tells, for its own scope alone
 
@@ -98,7 +99,8 @@ def fold_batch(state: PartitionState, rules: FoldRules, offset: int, arrival: in
         counter.events(batch, latest=cut, instead=cut)
     else:
         counter.events(batch, latest=max(arrival + SKEW_US, cut), instead=arrival)
-    fold_sessions(state, rules, emitter_id, emitter, batch, arrival, late=gap is not None)
+    told = _within(batch, cut) if ahead else batch
+    fold_sessions(state, rules, emitter_id, emitter, told, arrival, late=gap is not None)
     _tell(state, emitter, batch)
     if batch["closing"]:
         emitter.closed = True
@@ -112,6 +114,18 @@ def fold_batch(state: PartitionState, rules: FoldRules, offset: int, arrival: in
 def _note(state: PartitionState, offset: int, arrival: int) -> None:
     state.next_offset = offset + 1
     state.newest = state.previous = max(state.newest, arrival)
+
+
+def _within(batch: dict[str, Any], cut: int) -> dict[str, Any]:
+    """The batch of a host whose clock is ahead, with nothing of its sessions after its cut.
+
+    Else a session would begin and end, by that clock, after every stretch that may lack events of it.
+    """
+    moved = {
+        name: [event | {"occurred_at": min(event["occurred_at"], cut)} for event in batch[name]]
+        for name in _OF_SESSIONS
+    }
+    return batch | moved
 
 
 def _met(batch: dict[str, Any], arrival: int) -> Emitter:

@@ -123,7 +123,8 @@ class Life:
         if self._consumer is not None:
             try:
                 self._consumer.close()
-            except (KafkaException, RuntimeError) as error:
+            except Exception as error:
+                # Among them SystemError, where a callback failed while the client was closing.
                 logger.warning("ledger consumer did not close cleanly: %s", error)
 
     # Rebalances. Called inside consume(); exceptions are kept for the loop.

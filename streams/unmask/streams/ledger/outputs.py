@@ -12,13 +12,15 @@ from unmask.schemas.codes import Evidence, Measure
 from unmask.schemas.framing import Framing, SingleObjectFraming
 from unmask.schemas.keys import flaw_key, mark_key, session_key, tally_key, upstream_route, window_route
 from unmask.schemas.partitioner import partition_for
+from unmask.schemas.scope import Scope
 from unmask.schemas.topics import Topics
 from unmask.streams.ledger.advance import scope_marks
 from unmask.streams.ledger.flaws import flaw_records
+from unmask.streams.ledger.holding import held_back
 from unmask.streams.ledger.pieces import cell_piece, emitter_piece, head_piece, session_piece
 from unmask.streams.ledger.rules import FoldRules
 from unmask.streams.ledger.session_evidence import is_lossy
-from unmask.streams.ledger.state import Cell, CellId, Correction, FlawRecord, PartitionState, Session, Touched
+from unmask.streams.ledger.state import Cell, CellId, Correction, FlawRecord, Marked, PartitionState, Session, Touched
 
 __all__ = ["Outputs", "Record"]
 
@@ -51,13 +53,16 @@ class Outputs:
         """Everything that a transaction must hold for this partition; with `mark`, also all snapshots that are due."""
         flaws = _last_of_each(flaw_records(touched, self._rules))
         healed = [flaw for flaw in flaws if flaw.losses is None]
+        held = held_back(state, touched, self._rules)
+        if held:
+            yield from self._marks(state, state.marked_offset, state.marked_through, held)
         yield from self._flaws(state, [flaw for flaw in flaws if flaw.losses is not None])
-        yield from self._snapshots(state, touched, everything=mark or bool(healed))
+        yield from self._snapshots(state, touched, everything=mark or bool(healed) or bool(held))
         yield from self._flaws(state, healed)
         yield from self._sessions(state, touched)
         yield from self._logs(state, touched)
         if mark:
-            yield from self._marks(state)
+            yield from self._marks(state, state.next_offset, state.read_through, scope_marks(state))
         yield from self._pieces(state, touched)
 
     def _window_partition(self, start: int, seconds: int) -> int:
@@ -134,7 +139,10 @@ class Outputs:
             key = f"{entry['topic']}|{entry['partition']}|{entry['offset']}".encode()
             yield Record(self._topics.quarantine.name, 0, key, self._encode("quarantine", entry))
 
-    def _marks(self, state: PartitionState) -> Iterator[Record]:
+    def _marks(
+        self, state: PartitionState, offset: int, read_through: int, scopes: dict[Scope, Marked]
+    ) -> Iterator[Record]:
+        state.marked_offset, state.marked_through, state.marked = offset, read_through, scopes
         owing = sorted(
             ((name, emitter) for name in state.live if (emitter := state.emitters[name]).unaccounted is not None),
             key=lambda item: (-item[1].unaccounted_from, item[0]),
@@ -144,12 +152,12 @@ class Outputs:
             {
                 "partition": state.partition,
                 "partitions": self._topics.events_partitions,
-                "offset": state.next_offset,
-                "read_through": state.read_through,
+                "offset": offset,
+                "read_through": read_through,
                 "grace_ms": self._rules.grace_us // 1000,
                 "scopes": [
                     {"scope": scope._asdict(), "accounted_through": through, "emitters": n}
-                    for scope, (through, n) in sorted(scope_marks(state).items())
+                    for scope, (through, n) in sorted(scopes.items())
                 ],
                 "unaccounted": [
                     {

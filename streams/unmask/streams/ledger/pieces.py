@@ -45,17 +45,22 @@ class Head:
     evicted_through: int
     quarantine_run: int
     log_id: str
+    marked_offset: int
+    marked_through: int
+    marked: list[list[Any]]
+    """Scope, accounted through, live emitters."""
     writer: str
     """Transactional id."""
 
 
-_FROM_STATE = [field.name for field in fields(Head) if field.name != "writer"]
+_FROM_STATE = [field.name for field in fields(Head) if field.name not in ("marked", "writer")]
 
 
 def head_piece(state: PartitionState, writer: str) -> tuple[bytes, bytes]:
     """The head of a state."""
     head = {name: getattr(state, name) for name in _FROM_STATE}
-    return HEAD, orjson.dumps({"v": _VERSION, **head, "writer": writer})
+    marked = [[list(scope), *mark] for scope, mark in state.marked.items()]
+    return HEAD, orjson.dumps({"v": _VERSION, **head, "marked": marked, "writer": writer})
 
 
 def read_head(raw: bytes) -> Head:
@@ -159,6 +164,7 @@ def restore(partition: int, pieces: dict[bytes, bytes]) -> tuple[PartitionState,
     if head is not None:
         for field_name in _FROM_STATE:
             setattr(state, field_name, getattr(head, field_name))
+        state.marked = {Scope(*scope): (through, n) for scope, through, n in head.marked}
     return state, head
 
 

@@ -9,6 +9,7 @@ run ids of a group are columns of bytes that numpy checks and decodes at once.
 import re
 from collections.abc import Callable
 from io import BytesIO
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,8 @@ _REMEMBERED_EMITTERS = 200_000
 _FEW = 12
 """Up to so many items a loop is quicker than numpy."""
 _TOKEN = re.compile(TOKEN_PATTERN.encode())
-_ALLOWED = np.zeros(256, bool)
-_ALLOWED[np.frombuffer(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-", np.uint8)] = True
-_FIRST = _ALLOWED.copy()
-_FIRST[np.frombuffer(b".-", np.uint8)] = False
+_FIRST = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
+_ALLOWED = _FIRST + b".-"
 
 # An instant of our century in microseconds takes 8 bytes of 7 bits; all but the last have the top bit set.
 _TOPS = np.uint64(0x8080808080808080)
@@ -131,6 +130,7 @@ class QuickReader:
                 n, at = _varint(value, at - 1)
                 n *= 2
             labels = self._labels
+            columns: list[tuple[int, int, int]] = []
             for _ in range(n >> 1):
                 end = at + 1 + (value[at] >> 1)
                 capability = labels.get(value[at + 1 : end])
@@ -138,14 +138,26 @@ class QuickReader:
                 entry_point = labels.get(value[end + 1 : at])
                 if capability is None or entry_point is None:
                     raise _Unusual
-                instants, at = _instants(value, at)
-                at = _skip_run_ids(value, at, len(instants))
+                size, at = _varint(value, at)
+                instants: list[int] = []
+                if size > _FEW:
+                    columns.append((len(attempts), at, size))
+                    at += 8 * size
+                    if value[at]:
+                        raise _Unusual
+                    at += 1
+                elif size:
+                    instants, at = _few_instants(value, at, size)
+                at = _skip_run_ids(value, at, size)
                 attempts.append(
                     {"capability": capability, "entry_point": entry_point, "occurred_at": instants, "run_id": ()}
                 )
             if value[at]:
                 raise _Unusual
             at += 1
+            if columns:
+                for (index, _, _), column in zip(columns, _decoded(value, columns), strict=True):
+                    attempts[index]["occurred_at"] = column
         batch: dict[str, Any] = {
             "emitter": emitter,
             "batch_seq": batch_seq,
@@ -192,26 +204,23 @@ def _varint(value: bytes, at: int) -> tuple[int, int]:
             raise _Unusual
 
 
-def _instants(value: bytes, at: int) -> tuple[list[int] | NDArray[np.int64], int]:
-    n, at = _varint(value, at)
-    if n == 0:
-        return [], at
+def _few_instants(value: bytes, at: int, n: int) -> tuple[list[int], int]:
     if n < 0:
         raise _Unusual
-    if n <= _FEW:
-        few = []
-        for _ in range(n):
-            instant, at = _varint(value, at)
-            if not 0 <= instant <= LAST_INSTANT:
-                raise _Unusual
-            few.append(instant)
-        if value[at]:
+    few = []
+    for _ in range(n):
+        instant, at = _varint(value, at)
+        if not 0 <= instant <= LAST_INSTANT:
             raise _Unusual
-        return few, at + 1
-    end = at + 8 * n
-    if value[end]:
+        few.append(instant)
+    if value[at]:
         raise _Unusual
-    x = np.frombuffer(value, np.dtype("<u8"), n, at)
+    return few, at + 1
+
+
+def _decoded(value: bytes, columns: list[tuple[int, int, int]]) -> list[NDArray[np.int64]]:
+    """The instants of columns, each given by where it begins and how long it is; all of them at once."""
+    x = np.frombuffer(b"".join([value[at : at + 8 * n] for _, at, n in columns]), np.dtype("<u8"))
     if not ((x & _TOPS) == _EIGHT).all():
         raise _Unusual
     x = x & _LOW7
@@ -220,7 +229,9 @@ def _instants(value: bytes, at: int) -> tuple[list[int] | NDArray[np.int64], int
     # Twice the instant where it is not negative, odd where it is.
     if (x & np.uint64(1)).any() or int(x.max()) > 2 * LAST_INSTANT:
         raise _Unusual
-    return (x >> np.uint64(1)).view(np.int64), end + 1
+    instants = (x >> np.uint64(1)).view(np.int64)
+    ends = list(accumulate(n for _, _, n in columns))
+    return [instants[end - n : end] for end, (_, _, n) in zip(ends, columns, strict=True)]
 
 
 def _skip_run_ids(value: bytes, at: int, instants: int) -> int:
@@ -230,16 +241,20 @@ def _skip_run_ids(value: bytes, at: int, instants: int) -> int:
         return at
     if n != instants:
         raise _Unusual
-    width = (value[at] >> 1) + 1
-    if n <= _FEW or width == 1:
-        return _skip_few(value, at, n)
+    length = value[at : at + 1]
+    width = (length[0] >> 1) + 1
     end = at + n * width
-    if value[at] > 127 or value[end]:
+    if n <= _FEW or width == 1 or length[0] > 127 or value[end]:
         return _skip_few(value, at, n)
-    rows = np.frombuffer(value, np.uint8, n * width, at).reshape(n, width)
-    if not (rows[:, 0] == value[at]).all():
+    # Ids of one length stand in rows of one width: the lengths are a column, and so are the first letters.
+    rows = value[at:end]
+    lengths = length * n
+    if rows[::width] != lengths:
         return _skip_few(value, at, n)
-    if not (_ALLOWED[rows[:, 1:]].all() and _FIRST[rows[:, 1]].all()):
+    if rows[1::width].translate(None, _FIRST):
+        raise _Unusual
+    # A length may be the code of a letter too, and is then taken away with them.
+    if rows.translate(None, _ALLOWED) != (b"" if length in _ALLOWED else lengths):
         raise _Unusual
     return end + 1
 

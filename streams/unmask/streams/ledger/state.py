@@ -15,6 +15,7 @@ __all__ = [
     "FlawRecord",
     "Gap",
     "Labelled",
+    "Marked",
     "PartitionState",
     "Session",
     "Shipped",
@@ -30,6 +31,8 @@ Drops = dict[str, dict[str, int]]
 """Per family and cause: events dropped, cumulative through a batch."""
 CellId = tuple[int, int, Scope, str, str, str]
 """Window start, window seconds, scope, measure, capability, code."""
+Marked = tuple[int, int]
+"""Of a scope: up to when its live emitters have accounted, and how many they are."""
 Labelled = tuple[str, str, str, int]
 """Measure, capability, code, and the moment as a number of grains."""
 Correction = tuple[str, int]
@@ -205,6 +208,12 @@ class PartitionState:
     touched: Touched = field(default_factory=Touched)
     unpublished: set[CellId] = field(default_factory=set)
     """Cells whose count is newer than their last snapshot."""
+    marked_offset: int = -1
+    """What the newest mark said of how far was read; -1 before the first."""
+    marked_through: int = 0
+    """The read_through that the newest mark said."""
+    marked: dict[Scope, Marked] = field(default_factory=dict)
+    """What the newest mark said of each scope."""
     committed_offset: int = -1
     """The next_offset that the last transaction said."""
     shortcuts: dict[Scope, dict[Labelled, Shortcut]] = field(default_factory=dict, compare=False)

@@ -68,7 +68,7 @@ def test_a_log_that_was_deleted_to_its_end_is_skipped_while_nothing_new_comes(ri
     rig.flush()
     [answer] = rig.admin.delete_records([TopicPartition(rig.topics.events.name, 0, 4)]).values()
     assert answer.result().low_watermark == 4
-    rig.worker("a")
+    rig.worker("a", window_seconds=(60,))
     published = rig.settle()
     skipped = published.flaws("skipped")
     assert {(flaw["partition"], flaw["from_seq"], flaw["to_seq"]) for flaw in skipped} == {(0, 0, 4)}

@@ -139,7 +139,7 @@ class Reference:
         known.accepted.insert(place, accepted)
         known.closed = known.closed or batch["closing"]
         self._count_events(known.scope, accepted, arrival, newest)
-        self._sessions_of(name, batch)
+        self._sessions_of(name, batch, cut if ahead else 1 << 62)
         self.fallbacks += [(name, seq, index) for index in range(len(batch["kernel_fallbacks"]))]
 
     def _count_events(self, scope: Scope, accepted: Accepted, arrival: int, newest: int) -> None:
@@ -242,16 +242,16 @@ class Reference:
 
     # Sessions.
 
-    def _sessions_of(self, name: str, batch: dict[str, Any]) -> None:
+    def _sessions_of(self, name: str, batch: dict[str, Any], latest: int) -> None:
         def named(event: dict[str, Any]) -> SessionFacts:
             facts = self.sessions.setdefault(event["session_id"], SessionFacts())
             facts.emitters.add(name)
-            facts.last_seen = max(facts.last_seen, event["occurred_at"])
+            facts.last_seen = max(facts.last_seen, min(event["occurred_at"], latest))
             return facts
 
         for opening in batch["session_openings"]:
             facts = named(opening)
-            at = opening["occurred_at"]
+            at = min(opening["occurred_at"], latest)
             facts.opened = at if facts.opened is None else min(at, facts.opened)
         for masked in batch["masked_errors"]:
             facts = named(masked)
@@ -268,7 +268,7 @@ class Reference:
                 else:
                     facts.degraded.add(fallback["operation_id"])
         for teardown in batch["session_teardowns"]:
-            named(teardown).teardowns.append(teardown["occurred_at"])
+            named(teardown).teardowns.append(min(teardown["occurred_at"], latest))
 
     def session_lossy(self, facts: SessionFacts) -> bool:
         """Whether events of the session are missing, or may be."""

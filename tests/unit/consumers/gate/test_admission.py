@@ -277,3 +277,10 @@ def test_an_admission_is_json_and_a_record_of_the_contract(verdict: dict[str, An
     assert json.loads(json.dumps(admission.as_dict(), allow_nan=False))["exit_code"] == admission.exit_code
     record = admission_record(admission, 1_700_000_000_000_000, about=admission.verdict)
     assert decode("admission", encode("admission", record)) == record
+
+
+def test_an_override_may_be_awaited() -> None:
+    verdict = failed_verdict(SESSION)
+    desk = Desk(verdict)
+    assert asyncio.run(asked(verdict, desk).aoverride(by="ana", reason_code="drill")).admitted
+    assert [(record["step"], record["by"]) for record in desk.kept] == [("OVERRIDDEN", "ana")]

@@ -28,7 +28,7 @@ class Application:
 
 def ask(app: AdmissionMiddleware, method: str = "POST", **headers: str) -> httpx.Response:
     async def send() -> httpx.Response:
-        transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(app=app)
         async with httpx.AsyncClient(transport=transport, base_url="http://agent.example") as client:
             named = {name.replace("_", "-"): value for name, value in headers.items()}
             return await client.request(method, "/work", headers=named)
@@ -97,7 +97,7 @@ def test_a_header_that_is_given_twice_names_no_session_of_either_name() -> None:
     app, _ = guarded(gate)
 
     async def send() -> None:
-        transport = httpx.ASGITransport(app=app)  # type: ignore[arg-type]
+        transport = httpx.ASGITransport(app=app)
         async with httpx.AsyncClient(transport=transport, base_url="http://agent.example") as client:
             twice = [("unmask-predecessor", SESSION), ("unmask-predecessor", "session-2")]
             await client.post("/work", headers=twice)

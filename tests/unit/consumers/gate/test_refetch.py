@@ -60,7 +60,12 @@ def test_what_the_verdict_does_not_list_cannot_be_fetched_and_nothing_is_tried(
     changes: dict[str, Any], why: str
 ) -> None:
     tried: list[MaskedAnswer] = []
-    admission = gate(**changes).admit(SESSION).refetch(lambda masked: tried.append(masked) is None)
+
+    def fetch(masked: MaskedAnswer) -> bool:
+        tried.append(masked)
+        return True
+
+    admission = gate(**changes).admit(SESSION).refetch(fetch)
     assert admission.answer is AdmissionAnswer.RECONCILE_FIRST
     assert why in admission.reason
     assert tried == []

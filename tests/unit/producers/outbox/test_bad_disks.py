@@ -14,12 +14,8 @@ import pytest
 from tests.outbox_rig import end_of_the_dead, held
 
 from unmask.producers import Emitter, EmitterSettings
-from unmask.producers.outbox import adopter as adopter_module
-from unmask.producers.outbox.folder import LifeFolder
-from unmask.producers.outbox.store import Limits
 from unmask.producers.report import OutboxHealth, OutboxState
 from unmask.producers.testing import lost_by_cause
-from unmask.schemas.codec import encode
 from unmask.schemas.codes import DropCause, Family
 
 NOBODY = "127.0.0.1:1"
@@ -228,34 +224,6 @@ def test_a_limit_on_the_size_of_files_is_as_a_full_disk(tmp_path: Path) -> None:
     batches = end_of_the_dead(tmp_path / "box" / "unmask.events")
     lost = sum(lost_by_cause(batches[-1]).get("route_attempt", {}).values())
     assert held(batches)["route_attempt"] + lost == int(recorded)
-
-
-def test_a_dead_outbox_that_cannot_be_read_is_passed_over_and_tried_again_later(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("a", "b"):
-        LifeFolder.create(tmp_path, name).leave()
-    asked: list[str] = []
-
-    def refuse(folder: LifeFolder, *_: object) -> None:
-        asked.append(folder.name)
-        raise OSError(5, "input/output error")
-
-    monkeypatch.setattr(adopter_module, "adopt", refuse)
-    adopter = adopter_module.Adopter(tmp_path, Limits(1, 1), time.time_ns, encode, "own")
-
-    class NoSender:
-        def partition_of(self, emitter_id: str, seconds: float) -> int | None:
-            raise AssertionError
-
-        def send_for(self, *_: object) -> bool:
-            raise AssertionError
-
-    for now in (0.0, 5.0, 15.0, 75.0):
-        assert adopter.turn(NoSender(), now)
-        assert adopter.adopting is None
-    assert asked == ["a", "b", "a", "b"]
-    assert sorted(os.listdir(tmp_path)) == ["a", "b"]
 
 
 def test_a_process_without_a_working_database_has_no_outbox(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

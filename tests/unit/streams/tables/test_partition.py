@@ -319,8 +319,8 @@ def test_alerts_decided_elsewhere_are_resolved_when_they_are_no_longer_named() -
 def test_a_window_that_stands_from_other_topics_does_not_hold_this_one_back() -> None:
     log = Log()
     log.tally(cell("emitters", 1), cell("route_attempt", 3))
-    (record,) = [o for o in collect(log.reader()) if o.key == WINDOW]
-    log.write(Source.WINDOWS, WINDOW, "window", {**record.record, "attempts": 99, "revision": 10_000})
+    record = named(collect(log.reader()), Source.WINDOWS, WINDOW)
+    log.write(Source.WINDOWS, WINDOW, "window", {**record, "attempts": 99, "revision": 10_000})
     assert named(collect(log.reader()), Source.WINDOWS, WINDOW)["attempts"] == 3
 
 
