@@ -24,10 +24,10 @@ demo: setup ## See it work: a broker, hosts with faults, counts with evidence, v
 	PYTHONPATH=deploy $(BIN)/python -m demo $(ARGS)
 
 test: setup ## Run all tests; those that need Kafka start one
-	$(BIN)/python -m pytest $(ARGS)
+	PYTHONHASHSEED=0 $(BIN)/python -m pytest -n 2 --dist loadfile -m "not chaos" $(ARGS)
 
 unit: setup ## Run the tests that need no broker, in parallel
-	$(BIN)/python -m pytest -n 2 -m "not integration and not chaos and not docker" $(ARGS)
+	PYTHONHASHSEED=0 $(BIN)/python -m pytest -n 2 -m "not integration and not chaos and not docker" $(ARGS)
 
 chaos: setup ## Kill, pause and cut off everything under load, then compare every number (SECONDS=600 SEED=...)
 	$(BIN)/python -m tests.chaos.soak --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(ARGS)

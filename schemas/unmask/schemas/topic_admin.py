@@ -6,18 +6,19 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
-from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka import KafkaError, KafkaException, TopicPartition
 from confluent_kafka.admin import (  # type: ignore[attr-defined]  # it re-exports these without saying so
     AdminClient,
     ConfigResource,
     NewTopic,
+    OffsetSpec,
     ResourceType,
 )
 
 from unmask.schemas.errors import BrokerUnreachable, TopicCreationFailed, TopicMissing, TopicPolicyMismatch
 from unmask.schemas.kafka import client_config
 from unmask.schemas.topic_problems import ObservedTopic, ProblemKind, TopicProblem, find_problems
-from unmask.schemas.topics import Topics
+from unmask.schemas.topics import Topics, TopicSpec
 
 __all__ = [
     "CreatedTopics",
@@ -68,6 +69,7 @@ def create_topics(
         new = [NewTopic(s.name, s.partitions, replicas, config={**s.config, **durable}) for s in missing]
         _await_creation(admin.create_topics(new, operation_timeout=timeout, request_timeout=timeout))
     _await_verified(admin, topics, address, timeout)
+    _await_leaders(admin, missing, timeout)
     made = {spec.name for spec in missing}
     return CreatedTopics(
         tuple(s.name for s in topics.all() if s.name in made),
@@ -186,6 +188,18 @@ def _await_creation(answers: Mapping[str, "Future[None]"]) -> None:
                 refusals[name] = _words(error)
     if refusals:
         raise TopicCreationFailed(refusals)
+
+
+def _await_leaders(admin: AdminClient, made: list[TopicSpec], timeout: float) -> None:
+    """Waits until every new partition's leader answers: metadata names it some time before it knows of its office."""
+    deadline = time.monotonic() + timeout
+    waiting = [TopicPartition(spec.name, number) for spec in made for number in range(spec.partitions)]
+    while waiting and time.monotonic() < deadline:
+        latest = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        answers = admin.list_offsets(dict.fromkeys(waiting, latest), request_timeout=timeout)
+        waiting = [place for place, answer in answers.items() if answer.exception(timeout) is not None]
+        if waiting:
+            time.sleep(0.05)
 
 
 def _await_verified(admin: AdminClient, topics: Topics, address: str, timeout: float) -> None:

@@ -207,7 +207,7 @@ class OutboxHistory(RuleBasedStateMachine):
             lost = recorded.get(family, 0) - arrived[family]
             # What arrived without the disk's knowledge may also have been given up; the stream, which compares what
             # was recorded with what it received, is right all the same.
-            assert 0 <= told[family] - lost
+            assert told[family] - lost >= 0
             assert self.disk_ever_failed or told[family] - lost <= in_doubt[family]
         if not self.disk_ever_failed:
             assert not any("disk_failed" in causes for causes in lost_by_cause(last).values())

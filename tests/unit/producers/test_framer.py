@@ -20,7 +20,7 @@ from unmask.producers.wire import Identity
 from unmask.schemas import framing as framing_module
 from unmask.schemas.codec import MAGIC
 from unmask.schemas.codes import DropCause, Family
-from unmask.schemas.framing import RegistryClientMissing
+from unmask.schemas.framing import Framing, RegistryClientMissing
 from unmask.schemas.registry import RegistryFraming, registry_client
 from unmask.schemas.scope import Scope
 
@@ -174,7 +174,7 @@ def test_without_a_registry_encoding_is_ready_at_once_and_single_object(monkeypa
 
 
 def test_a_registry_without_its_client_installed_is_a_named_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    def missing() -> None:
+    def missing() -> Framing:
         raise RegistryClientMissing("httpx")
 
     monkeypatch.setattr("unmask.producers.framer.framing_from_environment", missing)

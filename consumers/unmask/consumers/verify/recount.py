@@ -156,7 +156,7 @@ class Recount:
 
 
 def _told_by(batch: Batch, latest: int | None) -> Batch:
-    """The batch with no event of a session later than `latest`: a clock that is ahead tells of time that has not come."""
+    """The batch with no event of a session after `latest`: a clock that is ahead tells of time that has not come."""
     if latest is None:
         return batch
     names = ("session_openings", "masked_errors", "kernel_fallbacks", "session_teardowns")

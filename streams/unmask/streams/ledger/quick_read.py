@@ -111,6 +111,8 @@ class QuickReader:
                 raise _Unusual
             families = self._families
             for _ in range(n >> 1):
+                if value[at] & 1:
+                    raise _Unusual
                 family = families[value[at] >> 1]
                 recorded, at = _varint(value, at + 1)
                 if value[at] or not 0 <= recorded <= MOST:
@@ -134,10 +136,12 @@ class QuickReader:
             for _ in range(n >> 1):
                 end = at + 1 + (value[at] >> 1)
                 capability = labels.get(value[at + 1 : end])
-                at = end + 1 + (value[end] >> 1)
-                entry_point = labels.get(value[end + 1 : at])
-                if capability is None or entry_point is None:
+                entry_end = end + 1 + (value[end] >> 1)
+                entry_point = labels.get(value[end + 1 : entry_end])
+                # An odd length is a negative one.
+                if capability is None or entry_point is None or (value[at] | value[end]) & 1:
                     raise _Unusual
+                at = entry_end
                 size, at = _varint(value, at)
                 instants: list[int] = []
                 if size > _FEW:
@@ -244,7 +248,7 @@ def _skip_run_ids(value: bytes, at: int, instants: int) -> int:
     length = value[at : at + 1]
     width = (length[0] >> 1) + 1
     end = at + n * width
-    if n <= _FEW or width == 1 or length[0] > 127 or value[end]:
+    if n <= _FEW or width == 1 or length[0] & 0x81 or value[end]:
         return _skip_few(value, at, n)
     # Ids of one length stand in rows of one width: the lengths are a column, and so are the first letters.
     rows = value[at:end]

@@ -47,7 +47,9 @@ def batches(draw: st.DrawFn) -> dict[str, Any]:
     whole = sample("event_batch")
     families = draw(st.lists(st.sampled_from(("route_attempt", "masked_error", "kernel_fallback")), unique=True))
     with_rest = draw(st.booleans())
-    empty = {name: [] for name in ("kernel_fallbacks", "masked_errors", "session_openings", "session_teardowns")}
+    empty: dict[str, list[Any]] = {
+        name: [] for name in ("kernel_fallbacks", "masked_errors", "session_openings", "session_teardowns")
+    }
     return {
         **whole,
         "batch_seq": draw(st.integers(1, 10**12)),
