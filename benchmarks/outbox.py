@@ -93,6 +93,9 @@ def adoption(folder: Path, life: EmitterLife) -> None:
     kept = life.unacknowledged()
     store = life._store
     assert isinstance(store, OutboxStore)
+    # As if its process had died: nobody has the file open, and nobody holds the lock.
+    assert store._file is not None
+    store._file.close()
     store._folder.leave()
     adopter = Adopter(folder / "lives", LIMITS, time.time_ns, encode, "own")
     before = time.perf_counter()

@@ -38,6 +38,21 @@ class TopicShape:
     policy: str
 
 
+_MOVING_S = 0.1
+_FORMER_LEADER = {
+    KafkaError.NOT_LEADER_FOR_PARTITION,
+    KafkaError.LEADER_NOT_AVAILABLE,
+    KafkaError.FENCED_LEADER_EPOCH,
+    KafkaError.UNKNOWN_LEADER_EPOCH,
+}
+
+
+def _of_a_former_leader(error: KafkaException | TimeoutError) -> bool:
+    """Whether a partition's leader has moved, or is about to answer."""
+    cause = error.args[0] if isinstance(error, KafkaException) and error.args else None
+    return isinstance(cause, KafkaError) and cause.code() in _FORMER_LEADER
+
+
 class TopicSource:
     """Bounded questions about one topic. Every method raises a TopicUnreadable that names the cause.
 
@@ -52,8 +67,8 @@ class TopicSource:
         self._trouble: str | None = None
         self._shape: tuple[float, TopicShape] | None = None
         # Log lines go to standard error and say again what the raised errors say.
-        settings: dict[str, Any] = {"log_level": 2, **self.config, "error_cb": self._note}
-        self._admin = AdminClient(settings)
+        self._settings: dict[str, Any] = {"log_level": 2, **self.config, "error_cb": self._note}
+        self._admin = AdminClient(self._settings)
 
     def shape(self, timeout: float) -> TopicShape:
         """Partitions and policy. Where the topic has to be compacted and is not, TopicWrongPolicy is raised."""
@@ -106,13 +121,18 @@ class TopicSource:
         return {place.partition: answer.offset for place, answer in found.items()}
 
     def _ask(self, request: Any, deadline: float) -> dict[Any, Any]:
-        # The client refuses a timeout of 0, and may take twice the one it is given, so that the wait is bounded here.
-        left = max(0.01, deadline - time.monotonic())
-        answers: dict[Any, Future[Any]] = request(left)
-        try:
-            return {key: self._await(answer, deadline) for key, answer in answers.items()}
-        except (KafkaException, TimeoutError) as error:
-            raise self._named(error) from error
+        while True:
+            # The client refuses a timeout of 0, and may take twice the one it is given: the wait is bounded here.
+            left = max(0.01, deadline - time.monotonic())
+            answers: dict[Any, Future[Any]] = request(left)
+            try:
+                return {key: self._await(answer, deadline) for key, answer in answers.items()}
+            except (KafkaException, TimeoutError) as error:
+                if not _of_a_former_leader(error) or time.monotonic() + _MOVING_S > deadline:
+                    raise self._named(error) from error
+            # A client keeps what it knows of leaders for a minute; a new one asks.
+            time.sleep(_MOVING_S)
+            self._admin = AdminClient(self._settings)
 
     @staticmethod
     def _await(answer: "Future[T]", deadline: float) -> T:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from unmask.producers.operation import Operation
     from unmask.producers.place import current_session
     from unmask.producers.port import FallbackTelemetrySink, NullSink, get_sink, set_sink, wiring_problem
-    from unmask.producers.report import Counts, DeliveryReport, FamilyCount, Health
+    from unmask.producers.report import Counts, DeliveryReport, FamilyCount, Health, OutboxHealth, OutboxState
     from unmask.producers.session import Session
     from unmask.producers.settings import EmitterSettings
     from unmask.producers.ways import Substitute
@@ -33,6 +33,8 @@ __all__ = [
     "NotAttempted",
     "NullSink",
     "Operation",
+    "OutboxHealth",
+    "OutboxState",
     "Session",
     "Substitute",
     "TeardownDelivery",
@@ -56,6 +58,8 @@ _HOMES = {
     "Health": "report",
     "NotAttempted": "errors",
     "NullSink": "port",
+    "OutboxHealth": "report",
+    "OutboxState": "report",
     "Session": "session",
     "Operation": "operation",
     "Substitute": "ways",

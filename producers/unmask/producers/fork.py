@@ -47,7 +47,7 @@ _watched: dict[int, Watched] = {}
 _databases = threading.RLock()
 _databases_work = True
 _quiet: list[bool] = []
-"""Whether the databases were quiet, for each fork that has begun: a signal handler may fork while another one begins."""
+"""Whether the databases were quiet, for each fork that has begun: a signal handler may fork during another one."""
 
 
 def watch(emitter: Watched) -> None:

@@ -59,7 +59,13 @@ class Worker:
             with contextlib.suppress(NotImplementedError, RuntimeError):
                 loop.add_signal_handler(name, self.stop)
         view = OverviewView(self._settings.bootstrap, self._topics, self._rules, int(time.time() * 1000))
-        collector = WorkerCollector(view.read, self._settings.capabilities, self._ledger_status, self._tables_status)
+        collector = WorkerCollector(
+            view.read,
+            self._settings.capabilities,
+            self._ledger_status,
+            self._tables_status,
+            caught_up=view.follower.caught_up.is_set,
+        )
         server = WebServer(
             self._settings.host,
             self._settings.port,

@@ -24,7 +24,8 @@ _KINDS = tuple(kind.value for kind in AlertKind if kind is not AlertKind.UNKNOWN
 class WorkerCollector(Collector):
     """Collects what a worker and the namespace's windows say at the moment of a scrape.
 
-    `read` calls a function with the overview while nobody changes it.
+    `read` calls a function with the overview while nobody changes it; `caught_up` says whether it has been read to the
+    end that it had at the start.
     """
 
     def __init__(
@@ -33,15 +34,19 @@ class WorkerCollector(Collector):
         capabilities: tuple[str, ...],
         ledger: Callable[[], LedgerStatus | None],
         tables: Callable[[], TablesStatus | None],
+        caught_up: Callable[[], bool] = lambda: True,
     ) -> None:
         self._read = read
+        self._caught_up = caught_up
         self._capabilities = capabilities
         self._ledger = ledger
         self._tables = tables
 
     def collect(self) -> Iterable[Any]:
         """All metric families."""
-        yield from self._read(lambda overview: [*self._totals(overview), *self._now(overview)])
+        # Nothing is better than a 0 that jumps to the true total: Prometheus would take that for an increase.
+        if self._caught_up():
+            yield from self._read(lambda overview: [*self._totals(overview), *self._now(overview)])
         yield from _ledger_metrics(self._ledger())
         yield from _tables_metrics(self._tables())
 

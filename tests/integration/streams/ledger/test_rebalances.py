@@ -106,6 +106,28 @@ def test_totals_are_exact_over_a_restart_of_the_broker(
     assert worker.process.poll() is None
 
 
+@pytest.mark.chaos
+@pytest.mark.timeout(240)
+def test_totals_are_exact_while_nodes_of_a_cluster_are_killed_one_after_the_other(
+    jvm_broker: Callable[..., JvmBroker], namespace: str, rigged: Callable[..., Rig]
+) -> None:
+    broker = jvm_broker(nodes=3)
+    rig = rigged(broker.bootstrap, namespace)
+    hosts = Hosts(rig, 3)
+    worker = rig.worker("a")
+    worker.wait_ready(partitions=3)
+    stream = threading.Thread(target=hosts.stream, args=(40.0, 50.0))
+    stream.start()
+    for node in (1, 2, 3):
+        broker.kill(node)
+        time.sleep(6)
+        broker.restart(node)
+    stream.join()
+    hosts.close()
+    rig.settle(timeout=90).exact(hosts)
+    assert worker.process.poll() is None
+
+
 def test_a_worker_that_returns_under_its_name_gets_its_partitions_back_at_once(rig: Rig) -> None:
     """A static member is no stranger after a kill: nobody waits for its session to time out."""
     hosts = Hosts(rig, 2)

@@ -146,3 +146,20 @@ def test_the_usual_batch_of_a_known_emitter_is_read_quickly() -> None:
 def test_an_emitter_that_was_not_met_is_left_to_the_general_decoder() -> None:
     value = encode("event_batch", sample("event_batch"))
     assert QuickReader().read(sample("event_batch")["emitter"]["emitter_id"].encode(), value) is None
+
+
+def test_negative_codes_and_lengths_are_left_to_the_general_decoder() -> None:
+    """The lowest bit of each is its sign; the decoder takes some of them in a way of its own."""
+    quick, general, key = met_before()
+    batch = sample("event_batch")
+    batch["accounts"] = [{"family": "route_attempt", "recorded": 100, "dropped": []}]
+    times = list(range(1_795_974_360_000_000, 1_795_974_360_000_020))
+    batch["route_attempts"] = [
+        {"capability": "answer", "entry_point": "POST_v1", "occurred_at": times, "run_id": ["run-1"] * 20}
+    ]
+    value = encode("event_batch", batch)
+    assert quick._quick is not None
+    assert quick._quick.read(key, value) is not None
+    for at in range(value.index(b"sdk"), len(value)):
+        damaged = value[:at] + bytes([value[at] | 1]) + value[at + 1 :]
+        assert outcome(quick, key, damaged) == outcome(general, key, damaged), at

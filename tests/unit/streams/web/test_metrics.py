@@ -161,3 +161,14 @@ def test_every_value_is_a_number() -> None:
     held = Held()
     held.show(cell("emitters", 1, seconds=0), cell("emitters", 1), closing_mark(at(1)))
     assert all(math.isfinite(value) for value in held.samples("search").values())
+
+
+def test_totals_are_left_out_until_the_windows_have_been_read() -> None:
+    caught_up = False
+    overview = Overview(TableRules(table_partitions=1))
+    collector = WorkerCollector(
+        lambda question: question(overview), ("retrieval",), lambda: None, lambda: None, caught_up=lambda: caught_up
+    )
+    assert "unmask_capability_fallbacks" not in {family.name for family in collector.collect()}
+    caught_up = True
+    assert "unmask_capability_fallbacks" in {family.name for family in collector.collect()}
