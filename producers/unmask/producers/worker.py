@@ -35,7 +35,8 @@ class Worker:
         self.flushes = Tick()
         self.flushed = (0, 0)
         """How many flushes were asked for when it last cut for one, and the last batch of that cut."""
-        self.problem: str | None = None
+        self._client_problem: str | None = None
+        self._registry_away = False
         self._life = life
         self._bell = bell
         self._connect = connect
@@ -49,6 +50,11 @@ class Worker:
         self._spacing = settings.urgent_spacing_ms / 1000
         self._heartbeat = settings.heartbeat_ms / 1000 * _HEARTBEAT_SHARE
         self._longest_pause = self._flush_interval if adopter is None else min(self._flush_interval, _STAND_EVERY)
+
+    @property
+    def problem(self) -> str | None:
+        """What last went wrong on the way to the broker; None since the last delivery."""
+        return REGISTRY_UNAVAILABLE if self._registry_away else self._client_problem
 
     def start(self) -> None:
         """Start the thread. A daemon: it must never keep a process alive; close() at exit gives it its time."""
@@ -115,9 +121,9 @@ class Worker:
             return True
         if now < self._ask_after:
             return False
-        if self._life.prepare():
+        self._registry_away = not self._life.prepare()
+        if not self._registry_away:
             return True
-        self.problem = REGISTRY_UNAVAILABLE
         self._ask_after = monotonic() + _RETRY_LAST
         return False
 
@@ -191,7 +197,7 @@ class Worker:
             return
         delivered, returned = self._life.batches_delivered, self._life.redeliveries
         transport.poll(seconds)
-        self.problem = transport.problem
+        self._client_problem = transport.problem
         if self._life.batches_delivered > delivered:
             self._retry_wait = _RETRY_FIRST
         elif self._life.redeliveries > returned:
@@ -201,7 +207,7 @@ class Worker:
         self._send_after = monotonic() + self._retry_wait
         self._retry_wait = min(self._retry_wait * 2, _RETRY_LAST)
         if self.transport is not None:
-            self.problem = self.transport.problem
+            self._client_problem = self.transport.problem
 
     def _finish_if_done(self) -> None:
         assert self._close_by is not None
