@@ -83,8 +83,16 @@ def batches_on_the_disk(folder: Path, batches: int) -> EmitterLife:
     def cut_many() -> None:
         cut(0, 10_000, "answer", "api", None)
 
+    def size() -> int:
+        health = life.outbox_health()
+        assert health is not None
+        return health.bytes_kept
+
     print(f"{'a batch of one fallback, cut and kept':<44}", milliseconds(cut_one, batches))
+    small = size()
     print(f"{'a batch of 10,000 attempts, cut and kept':<44}", milliseconds(cut_many, 20))
+    attempt = (size() - small) / 200_000
+    print(f"{'bytes: such a batch, an attempt in a large one':<44} {small // batches:8}, {attempt:8.1f}")
     return life
 
 

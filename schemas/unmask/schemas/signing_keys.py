@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
 __all__ = [
-    "SIGNING_KEY",
-    "TRUSTED_KEYS",
     "KeyFileUnusable",
     "PrivateKey",
     "SigningUnavailable",
@@ -28,13 +26,7 @@ __all__ = [
     "generate_key",
     "load_signing_key",
     "load_trusted_keys",
-    "signing_from_environment",
 ]
-
-SIGNING_KEY = "UNMASK_SIGNING_KEY"
-"""Environment variable: the file of the private key."""
-TRUSTED_KEYS = "UNMASK_TRUSTED_KEYS"
-"""Environment variable: a file of public keys, or a folder of `*.pub` files."""
 
 _USE = re.compile(r"^unmask-use:\s*([a-z, ]+?)\s*$", re.MULTILINE)
 _BLOCK = re.compile(r"-----BEGIN PUBLIC KEY-----.+?-----END PUBLIC KEY-----", re.DOTALL)
@@ -81,6 +73,10 @@ class TrustedKeys:
     def key_ids(self) -> tuple[str, ...]:
         """The ids of all keys, sorted."""
         return tuple(sorted(self._keys))
+
+    def believes(self, key_id: str, use: KeyUse) -> bool:
+        """Whether a key may vouch for this use."""
+        return key_id in self._keys and use in self._keys[key_id][1]
 
     def flaw(self, statement: bytes, signature: Mapping[str, Any] | None, use: KeyUse) -> str | None:
         """See Trust."""
@@ -146,26 +142,6 @@ def load_trusted_keys(path: Path) -> TrustedKeys:
             name = _key_id(key)
             keys[name] = (key, keys[name][1] | uses if name in keys else uses)
     return TrustedKeys(keys)
-
-
-def signing_from_environment(
-    signing_key: Path | None = None, trusted_keys: Path | None = None
-) -> tuple[PrivateKey | None, TrustedKeys | None]:
-    """Signer and trust, from the given files or those that UNMASK_SIGNING_KEY and UNMASK_TRUSTED_KEYS name.
-
-    Whoever signs and names no trusted keys trusts its own key alone. Raises KeyFileUnusable, SigningUnavailable.
-    """
-    private = signing_key or _path(SIGNING_KEY)
-    public = trusted_keys or _path(TRUSTED_KEYS)
-    signer = None if private is None else load_signing_key(private)
-    if public is not None:
-        return signer, load_trusted_keys(public)
-    return signer, None if signer is None else signer.trust()
-
-
-def _path(variable: str) -> Path | None:
-    named = os.environ.get(variable, "").strip()
-    return Path(named) if named else None
 
 
 def _public_keys(file: Path) -> list[tuple["Ed25519PublicKey", frozenset[KeyUse]]]:

@@ -15,7 +15,6 @@ from unmask.schemas.signing_keys import (
     generate_key,
     load_signing_key,
     load_trusted_keys,
-    signing_from_environment,
 )
 
 STATEMENT = b"what is signed"
@@ -67,26 +66,6 @@ def test_a_key_without_a_use_line_may_sign_both(tmp_path: Path) -> None:
     trust = load_trusted_keys(tmp_path / "key.pem.pub")
     for use in KeyUse:
         assert trust.flaw(STATEMENT, signature(tmp_path / "key.pem"), use) is None
-
-
-def test_whoever_signs_and_trusts_nobody_by_name_trusts_itself_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("UNMASK_SIGNING_KEY", raising=False)
-    monkeypatch.delenv("UNMASK_TRUSTED_KEYS", raising=False)
-    assert signing_from_environment() == (None, None)
-    generate_key(tmp_path / "key.pem")
-    generate_key(tmp_path / "other.pem")
-    monkeypatch.setenv("UNMASK_SIGNING_KEY", str(tmp_path / "key.pem"))
-    signer, trust = signing_from_environment()
-    assert signer is not None
-    assert trust is not None
-    assert trust.key_ids == (signer.key_id,)
-    monkeypatch.setenv("UNMASK_TRUSTED_KEYS", str(tmp_path / "other.pem.pub"))
-    signer, trust = signing_from_environment()
-    assert trust is not None
-    assert signer is not None
-    assert trust.key_ids != (signer.key_id,)
 
 
 SECRET = "not-a-key-but-somebody-s-secret"

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from unmask.schemas.signing_keys import SIGNING_KEY, TRUSTED_KEYS
+from unmask.schemas.signing_setup import SIGNING_KEY, TRUSTED_KEYS
 
 __all__ = ["SigningKey", "TrustedKeys"]
 

@@ -30,7 +30,7 @@ from unmask.consumers.gate import (
     read_enforcement,
 )
 from unmask.consumers.topic_source import TopicSource
-from unmask.schemas.signing_keys import signing_from_environment
+from unmask.schemas.signing_setup import signing_from_environment
 
 __all__ = ["app"]
 

@@ -21,7 +21,8 @@ from unmask.consumers.gate import OverrideNotNamed, VerdictNotReady, verdict_sou
 from unmask.consumers.verdicts import NothingToWithdraw, Said, WithdrawalUnrecorded, read_chronicle, withdraw
 from unmask.schemas.instants import iso
 from unmask.schemas.signing import KeyUse
-from unmask.schemas.signing_keys import generate_key, signing_from_environment
+from unmask.schemas.signing_keys import generate_key
+from unmask.schemas.signing_setup import signing_from_environment
 from unmask.schemas.tokens import opaque_id
 
 __all__ = ["app"]

@@ -23,7 +23,8 @@ from unmask.consumers.gate.recorder import AdmissionRecorder, admission_record
 from unmask.consumers.gate.verdict_facts import VerdictFacts
 from unmask.consumers.unreadable import TopicForbidden, TopicUnreadable, TopicWrongPolicy
 from unmask.schemas.codes import AdmissionAnswer
-from unmask.schemas.signing_keys import signing_from_environment
+from unmask.schemas.signing import KeyUse
+from unmask.schemas.signing_setup import require_own_trust, signing_from_environment
 from unmask.schemas.tokens import opaque_id
 from unmask.schemas.topics import Topics, namespace_from_environment
 
@@ -45,7 +46,7 @@ class Gate:
     `bootstrap` and `namespace` come from KAFKA_BOOTSTRAP_SERVERS and UNMASK_NAMESPACE where they are left out,
     `signing_key` and `trusted_keys` from UNMASK_SIGNING_KEY and UNMASK_TRUSTED_KEYS. With trusted keys, what none of
     them signed admits nobody; with a signing key, what this gate records is signed.
-    Raises NoBroker where no broker is named at all; KeyFileUnusable, SigningUnavailable.
+    Raises NoBroker where no broker is named at all; KeyFileUnusable, OwnRecordsUntrusted, SigningUnavailable.
     """
 
     def __init__(
@@ -61,6 +62,9 @@ class Gate:
     ) -> None:
         topics = Topics(namespace or namespace_from_environment())
         signer, self._trust = signing_from_environment(signing_key, trusted_keys)
+        # Without a key of its own it may still ask; what it records then counts for this answer and no later one.
+        if signer is not None:
+            require_own_trust(signer, self._trust, KeyUse.ADMISSIONS)
         self._topic = topics.verdicts.name
         self._reading = Reading(topics, bootstrap, live=live, trust=self._trust, on_progress=on_progress)
         self._recorder = AdmissionRecorder(topics, bootstrap, give_up_after=record_timeout, signer=signer)

@@ -65,6 +65,9 @@ class Frontier:
             if future.exception() is not None:
                 continue
             partition, end = target.partition, int(future.result().offset)
+            if end < 0:
+                # The client's way of saying that the partition has no leader just now.
+                continue
             self.answered_at = self._monotonic()
             self.ends[partition] = end
             self._compare(partition, end, positions[partition])

@@ -54,7 +54,11 @@ def _offsets(admin: AdminClient, topic: str, partitions: Iterable[int], timeout:
 
     def ask() -> dict[int, int]:
         answers = _ask(admin, topic, wanted, timeout, where)
-        return {target.partition: int(future.result(timeout=timeout).offset) for target, future in answers.items()}
+        found = {target.partition: int(future.result(timeout=timeout).offset) for target, future in answers.items()}
+        if any(offset < 0 for offset in found.values()):
+            # The client's way of saying that a partition has no leader just now.
+            raise KafkaException(KafkaError(KafkaError.LEADER_NOT_AVAILABLE))
+        return found
 
     return _patiently(ask, timeout)
 

@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer, TopicPartition
 
@@ -12,6 +13,7 @@ from unmask.streams.ledger.outputs import Record
 from unmask.streams.ledger.pieces import HEAD
 
 __all__ = ["Transactor", "fence_writer"]
+_Answer = TypeVar("_Answer")
 _INIT_TIMEOUT_S = 30.0
 _COMMIT_TIMEOUT_S = 15.0
 _ABORT_TIMEOUT_S = 5.0
@@ -36,6 +38,16 @@ def _config(bootstrap: str, transactional_id: str, timeout_ms: int) -> dict[str,
 def fence_writer(bootstrap: str, transactional_id: str, timeout_ms: int) -> None:
     """Ends whatever transaction the writer of that id left open, and fences it. Raises KafkaException."""
     Producer(_config(bootstrap, transactional_id, timeout_ms)).init_transactions(_INIT_TIMEOUT_S)
+
+
+def _unwrapped(call: Callable[[float], _Answer], timeout: float) -> _Answer:
+    """Makes a call that serves callbacks. The client raises a fatal error among them, and the next one wraps it up."""
+    try:
+        return call(timeout)
+    except SystemError as error:
+        if isinstance(error.__cause__, KafkaException):
+            raise error.__cause__ from None
+        raise
 
 
 class Transactor:
@@ -86,7 +98,7 @@ class Transactor:
                 # are still its own: it is asked to give one back before another gets it.
                 if error.args[0].code() not in _NEW_GENERATION or time.monotonic() > deadline:
                     raise
-                self._producer.abort_transaction(_ABORT_TIMEOUT_S)
+                _unwrapped(self._producer.abort_transaction, _ABORT_TIMEOUT_S)
                 self._open = False
                 time.sleep(_AGAIN_S)
         self._end()
@@ -97,17 +109,8 @@ class Transactor:
         # Everything must stand in the log before the group is asked. Once the group has moved on it refuses; so all of
         # a transaction that can still be committed stood there when a new owner of a partition asked for the end. With
         # records under way meanwhile, he would read the half of it that had arrived.
-        if self._flush():
+        if _unwrapped(self._producer.flush, _COMMIT_TIMEOUT_S):
             raise KafkaException(KafkaError(KafkaError._TIMED_OUT, "the broker did not take a transaction's records"))
-
-    def _flush(self) -> int:
-        try:
-            return self._producer.flush(_COMMIT_TIMEOUT_S)
-        except SystemError as error:
-            # The client raises a fatal error while it serves callbacks, and the next callback wraps it up.
-            if isinstance(error.__cause__, KafkaException):
-                raise error.__cause__ from None
-            raise
 
     def _produce(self, record: Record) -> None:
         # The broker stamps the ledger's topic: a head's acknowledgement carries its time back.
@@ -158,7 +161,7 @@ class Transactor:
         deadline = time.monotonic() + _COMMIT_TIMEOUT_S
         while True:
             try:
-                self._producer.commit_transaction(_COMMIT_TIMEOUT_S)
+                _unwrapped(self._producer.commit_transaction, _COMMIT_TIMEOUT_S)
                 break
             except KafkaException as error:
                 # A retriable failure leaves the outcome open; only asking again tells it.
@@ -178,8 +181,8 @@ class Transactor:
             return
         self._open = False
         try:
-            self._producer.abort_transaction(_ABORT_TIMEOUT_S)
-        except KafkaException:
+            _unwrapped(self._producer.abort_transaction, _ABORT_TIMEOUT_S)
+        except Exception:
             # Fenced or unreachable: the broker ends it by itself, and this producer is not used again.
             return
 

@@ -14,7 +14,8 @@ from typing import Any
 from aiokafka.errors import KafkaError
 from faust.types import TP
 
-from unmask.schemas.signing_keys import signing_from_environment
+from unmask.schemas.signing import KeyUse
+from unmask.schemas.signing_setup import require_own_trust, signing_from_environment
 from unmask.schemas.topics import Topics
 from unmask.streams.settings import StreamSettings
 from unmask.streams.tables.app import build_app
@@ -40,7 +41,7 @@ _STOP_S = 10.0
 
 
 class TablesService:
-    """Runs the tables in the event loop that it is started in. Raises KeyFileUnusable, SigningUnavailable."""
+    """Runs the tables in the event loop that it is started in. Raises KeyFileUnusable, OwnRecordsUntrusted."""
 
     def __init__(
         self,
@@ -54,6 +55,7 @@ class TablesService:
         self._rules = TableRules.of(settings, topics.table_partitions)
         self._names = topic_names(topics)
         signer, trust = signing_from_environment(settings.signing_key, settings.trusted_keys)
+        require_own_trust(signer, trust, KeyUse.VERDICTS)
         self._check = RecordCheck(topics.verdicts.name, topics.admissions.name, trust)
         self._obligations = ObligationsView(settings.bootstrap, topics, wall_clock() // 1000, self._check)
         self._publisher = Publisher(settings.bootstrap, topics, settings.instance, signer)

@@ -107,7 +107,7 @@ def test_totals_are_exact_over_a_restart_of_the_broker(
 
 
 @pytest.mark.chaos
-@pytest.mark.timeout(240)
+@pytest.mark.timeout(400)
 def test_totals_are_exact_while_nodes_of_a_cluster_are_killed_one_after_the_other(
     jvm_broker: Callable[..., JvmBroker], namespace: str, rigged: Callable[..., Rig]
 ) -> None:

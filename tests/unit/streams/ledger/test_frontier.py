@@ -102,6 +102,17 @@ def test_a_partition_whose_leader_does_not_answer_holds_no_other_back() -> None:
     assert frontier.answered_at == 9.0
 
 
+def test_a_partition_between_two_leaders_has_no_end_and_was_not_rewound() -> None:
+    frontier, admin, _ = _frontier()
+    for _ in range(3):
+        frontier.ask({0: 9})
+        admin.answer(p0=-1001)
+        frontier.collect()
+    assert frontier.rewound == {}
+    assert frontier.ends == {}
+    assert frontier.reached(0, 9) is None
+
+
 def test_silence_of_the_broker_can_be_seen_and_is_not_mistaken_for_having_no_partitions() -> None:
     frontier, admin, local = _frontier()
     frontier.ask({0: 0})
