@@ -160,6 +160,8 @@ class TablePartition:
         if self._accounted != self.windows.marks.version:
             self._accounted = self.windows.marks.version
             self.sessions.account(self.windows.marks.accounts())
+        for session_id in self.verdicts.due(now):
+            self.sessions.touch(session_id)
         for judged in self.sessions.take_judged(self.verdicts.get):
             session_id = judged.session_id
             if judged.withdrawn:

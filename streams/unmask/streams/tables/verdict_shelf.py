@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from unmask.schemas.signing import follows
+from unmask.schemas.windowing import MICROS
 from unmask.streams.tables.standing_verdict import StandingVerdict, may_replace, next_sequence
 from unmask.streams.tables.verdict_check import RecordCheck, Unsound
 
@@ -11,6 +12,8 @@ __all__ = ["VerdictShelf"]
 
 REPLAYED = "replayed"
 """Cause of a record that is no newer than one before it."""
+DOUBT = 5 * MICROS
+"""How long a tombstone is let be before it is undone: the record that tells who withdrew may be read after it."""
 
 
 class VerdictShelf:
@@ -20,6 +23,8 @@ class VerdictShelf:
         self._check = check
         self._standing: dict[str, StandingVerdict] = {}
         self._usurped: set[str] = set()
+        self._removed: dict[str, int | None] = {}
+        """Sessions whose verdict somebody removed, and until when that is let be; None before anybody asked."""
         self._news: dict[str, str] = {}
         # What was published and not yet read back. Any header or name of a writer could be copied by anybody.
         self._under_way: dict[str, list[tuple[int, str]]] = {}
@@ -32,6 +37,7 @@ class VerdictShelf:
         if value is None:
             self._standing.pop(session_id, None)
             self._usurped.discard(session_id)
+            self._removed[session_id] = None
             return True
         try:
             record = self._check.decoded(value)
@@ -48,6 +54,7 @@ class VerdictShelf:
             return False
         self._standing[session_id] = found
         self._usurped.discard(session_id)
+        self._removed.pop(session_id, None)
         return True
 
     def _comes_back(self, session_id: str, record: dict[str, Any]) -> bool:
@@ -70,6 +77,8 @@ class VerdictShelf:
     def put(self, verdict: dict[str, Any], now: int) -> dict[str, Any] | None:
         """The verdict as it must be published, numbered; None where what stands must go on to stand as it is."""
         session_id = verdict["session_id"]
+        if not self._may_return(session_id, now):
+            return None
         standing, candidate = self._standing.get(session_id), StandingVerdict.of(verdict)
         if standing is not None and not may_replace(standing, candidate):
             restored = session_id in self._usurped and candidate.content == standing.content
@@ -81,11 +90,26 @@ class VerdictShelf:
         self._usurped.discard(session_id)
         return {**verdict, "sequence": sequence}
 
+    def _may_return(self, session_id: str, now: int) -> bool:
+        if session_id not in self._removed:
+            return True
+        if self._removed[session_id] is None:
+            self._removed[session_id] = now + DOUBT
+        return False
+
+    def due(self, now: int) -> list[str]:
+        """Sessions whose removal has been let be for long enough: they must be looked at again, and may return."""
+        due = [session_id for session_id, until in self._removed.items() if until is not None and until <= now]
+        for session_id in due:
+            del self._removed[session_id]
+        return due
+
     def withdraw(self, session_id: str) -> bool:
         """Takes a verdict off; whether anything stands on the topic that a tombstone must remove."""
         stands = session_id in self._standing or session_id in self._usurped
         self._standing.pop(session_id, None)
         self._usurped.discard(session_id)
+        self._removed.pop(session_id, None)
         return stands
 
     def get(self, session_id: str) -> StandingVerdict | None:

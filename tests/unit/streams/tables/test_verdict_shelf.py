@@ -11,7 +11,7 @@ from unmask.schemas.signing import sign_verdict
 from unmask.schemas.signing_keys import PrivateKey, generate_key
 from unmask.schemas.verdict_digest import seal
 from unmask.streams.tables.verdict_check import RecordCheck
-from unmask.streams.tables.verdict_shelf import VerdictShelf
+from unmask.streams.tables.verdict_shelf import DOUBT, VerdictShelf
 from unmask.streams.verdict import adjudicate
 
 TOPIC = "unmask.verdicts"
@@ -130,7 +130,11 @@ def test_a_tombstone_takes_off_what_stood_and_the_next_number_is_still_higher() 
     assert on.withdraw("s1")
     assert not on.withdraw("s1")
     on.note("s1", None)
-    assert sequence(put(on, judged(), now=2_000)) > sequence(first)
+    assert on.put(judged(), 2_000) is None
+    assert on.due(2_000) == []
+    assert on.due(2_000 + DOUBT) == ["s1"]
+    assert sequence(put(on, judged(), now=2_000 + DOUBT)) > sequence(first)
+    assert on.due(3_000 + DOUBT) == []
 
 
 @pytest.fixture
