@@ -88,6 +88,7 @@ def test_the_gate_finds_a_session_under_the_identifier_that_was_published_for_it
 
 
 def test_withdrawn_and_empty_are_not_the_same(gate: Gate, topics: Topics, publish: Put, publish_verdicts: Put) -> None:
+    """V06: a null value is a withdrawal, an empty one is no verdict."""
     publish_verdicts(clean_verdict("s-null"), clean_verdict("s-empty"))
     publish(topics.verdicts.name, [("s-null", None), ("s-empty", b"")])
     assert gate.admit("s-null").answer is AdmissionAnswer.WITHDRAWN
@@ -177,6 +178,7 @@ def test_a_view_gets_ready_where_the_last_offsets_hold_no_record(
 def test_a_gate_before_its_topic_exists_waits_names_the_cause_and_opens_when_it_appears(
     gate: Gate, kafka: str, namespace: str
 ) -> None:
+    """V05: the wait is bounded, and the cause is named."""
     began = time.monotonic()
     admission = gate.admit("s-1", timeout=1.0)
     assert time.monotonic() - began < 2.5
@@ -223,6 +225,7 @@ def test_a_gate_whose_broker_is_down_is_not_ready_and_says_so_in_time(namespace:
 def test_a_gate_that_is_asked_before_it_has_read_is_not_ready_and_does_not_say_no_verdict(
     gate: Gate, publish_verdicts: Put, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """V09: not ready is not the same as no verdict."""
     publish_verdicts(clean_verdict("s-1"))
     with monkeypatch.context() as slow:
         slow.setattr(TopicReader, "read", nothing_yet)
