@@ -81,7 +81,7 @@ def test_ctrl_c_ends_every_process_and_clears_up(kafka: str, tmp_path: Path) -> 
     process.send_signal(signal.SIGINT)
     time.sleep(0.2)
     process.send_signal(signal.SIGINT)
-    rest, _ = process.communicate(timeout=30)
+    rest, _ = process.communicate(timeout=90)
     assert process.returncode == 130, said + rest
     assert left_behind({"TMPDIR": str(tmp_path)}) == []
     assert list(tmp_path.iterdir()) == []
