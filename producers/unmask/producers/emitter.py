@@ -348,8 +348,13 @@ class Emitter:
         fork.forget(self)
 
     def before_fork(self) -> None:
-        """Have record calls go the long way: in the child they must not count on the parent's page."""
+        """Have record calls go the long way: in the child they must not count on the parent's page.
+
+        Waits for a client that makes its first connections at this moment, for a third of a second at most.
+        """
         self._limit = 0
+        while self._starts and not self._worker.client_settled(monotonic()):
+            sleep(_LOOK)
 
     def after_fork(self) -> None:
         """This is the parent: record calls go the short way again."""

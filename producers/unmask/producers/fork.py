@@ -1,6 +1,12 @@
 """What the process does to emitters: fork begins new lives in the child, the end of the process closes them.
 
 An emitter stays known here until it is closed, so that the end of the process always finds it.
+
+A fork copies every lock as it is at that moment. What another thread holds then, nobody in the child will ever give
+back: not SQLite's locks, and not the one that the C library takes while a client's thread resolves a broker's name,
+which the child's clients, and the host's own, would wait for. So a fork waits a moment until the background threads
+are outside of SQLite and have made their clients' first connections. Later ones are rare, and their resolving takes a
+fraction of a millisecond; a host that wants no risk at all makes its emitter after it has forked.
 """
 
 import atexit

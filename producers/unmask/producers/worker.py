@@ -3,13 +3,16 @@
 import threading
 from collections.abc import Callable
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from unmask.producers.bell import Bell
 from unmask.producers.framer import REGISTRY_UNAVAILABLE
 from unmask.producers.life import EmitterLife
-from unmask.producers.outbox.adopter import Adopter
 from unmask.producers.tick import Tick
 from unmask.producers.transport import KafkaTransport
+
+if TYPE_CHECKING:
+    from unmask.producers.outbox.adopter import Adopter
 
 __all__ = ["Worker"]
 
@@ -17,6 +20,8 @@ _POLL_SOON, _POLL_LATER = 0.01, 0.1
 """Seconds between looks for delivery reports: shortly after a batch was sent, and when the broker takes its time."""
 _METADATA_WAIT = 0.5
 _RETRY_FIRST, _RETRY_LAST = 0.1, 2.0
+_SETTLING = 0.3
+"""Seconds after its start for which a fork waits until the client has made its first connections."""
 _STAND_EVERY = 1.0
 """The longest time between two signs of life in an outbox."""
 # Batches go out before the promised time has passed, so that a loaded host is not taken for a silent one.
@@ -27,7 +32,7 @@ class Worker:
     """Runs one life. Other threads only set `close_by`, count `flushes`, and ring the bell."""
 
     def __init__(
-        self, life: EmitterLife, bell: Bell, connect: Callable[[int | None], KafkaTransport], adopter: Adopter | None
+        self, life: EmitterLife, bell: Bell, connect: Callable[[int | None], KafkaTransport], adopter: "Adopter | None"
     ) -> None:
         self.transport: KafkaTransport | None = None
         self.adopter = adopter
@@ -45,6 +50,7 @@ class Worker:
         self._urgent = False
         self._last_cut = self._last_sent = self._send_after = self._ask_after = float("-inf")
         self._retry_wait = _RETRY_FIRST
+        self._started: float | None = None
         settings = life.settings
         self._flush_interval = settings.flush_interval_ms / 1000
         self._spacing = settings.urgent_spacing_ms / 1000
@@ -58,12 +64,19 @@ class Worker:
 
     def start(self) -> None:
         """Start the thread. A daemon: it must never keep a process alive; close() at exit gives it its time."""
+        self._started = monotonic()
         if self._life.batches_cut:
             self._last_cut = monotonic()
         else:
             # A life that has not cut its opening batch yet does so in the first turn.
             self._urgent = True
         threading.Thread(target=self._run, name="unmask-emitter", daemon=True).start()
+
+    def client_settled(self, now: float) -> bool:
+        """Whether the client is past its first connections, or has had time for them (`now` in monotonic seconds)."""
+        if self.finished or self._started is None or now - self._started >= _SETTLING:
+            return True
+        return self.transport is not None and self._life.batches_delivered > 0
 
     def close_by(self, deadline: float) -> None:
         """Cut the closing batch and end, at the latest at `deadline` (monotonic seconds)."""

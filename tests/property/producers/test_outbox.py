@@ -174,7 +174,7 @@ class OutboxHistory(RuleBasedStateMachine):
         crashed = self.host.crash(place)
         on_the_way = self.in_doubt | self.host.on_the_way
         # Acknowledged, and still in the file: whoever adopts cannot know.
-        delivered = dict(self.host.life._store._gone)  # type: ignore[attr-defined]
+        delivered = dict(self.host.life._store._shelf.gone)  # type: ignore[attr-defined]
         self._adopt(crashed, on_the_way, delivered)
         self.disk.problem, self.crash_at = failing, held_back
         shutil.rmtree(place)

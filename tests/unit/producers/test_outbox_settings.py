@@ -1,6 +1,8 @@
 """Where the outbox is, and that there is none unless somebody asks for it."""
 
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -37,3 +39,14 @@ def test_a_relative_folder_means_the_one_below_where_the_host_started(
 def test_limits_that_cannot_work_are_refused(given: dict[str, int]) -> None:
     with pytest.raises(ValidationError, match=next(iter(given))):
         EmitterSettings(**given)  # type: ignore[arg-type]
+
+
+def test_without_an_outbox_a_host_does_not_even_pay_for_the_import() -> None:
+    program = (
+        "import sys\n"
+        "from unmask.producers import Emitter, EmitterSettings\n"
+        "Emitter(EmitterSettings(bootstrap_servers='127.0.0.1:1')).close(0)\n"
+        "print('sqlite3' in sys.modules, 'unmask.producers.outbox.store' in sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (done.stdout.split(), done.stderr) == (["False", "False"], "")

@@ -1,6 +1,6 @@
 """The disk outbox: what an emitter has recorded outlives its process, and is sent and accounted for by the next start.
 
-Off unless a folder is given; then nothing here is imported but what follows, and no file is touched.
+Off unless a folder is named. Until then nothing more than this file is imported, and no file is touched.
 """
 
 from typing import TYPE_CHECKING
