@@ -15,22 +15,26 @@ import random
 import secrets
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.request
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from confluent_kafka import Producer
 
 from unmask.consumers.devbroker import resolve_broker
 from unmask.consumers.devbroker.ports import free_ports
-from unmask.consumers.gate import AdmissionAnswer, Gate, VerdictView, decide, verdict_source
+from unmask.consumers.gate import AdmissionAnswer, Gate, Recorded, VerdictView, decide, verdict_source
 from unmask.consumers.testing import clean_verdict, degraded_verdict
 from unmask.consumers.topic_reader import Row
 from unmask.producers import Emitter, EmitterSettings
 from unmask.schemas.codec import encode
 from unmask.schemas.kafka import producer_config
+from unmask.schemas.signing import sign_verdict
+from unmask.schemas.signing_keys import generate_key
 from unmask.schemas.topic_admin import create_topics
 from unmask.schemas.topics import Topics
 
@@ -177,6 +181,7 @@ def look_up(bootstrap: str, namespace: str, made: VerdictView, verdicts: int) ->
     times = [timed(lambda name=name: decide(made.entry(name))) for name in degraded]  # type: ignore[misc]
     tell("the same, degraded sessions", times[WARM_UP:], "µs", 1e6, "≤ 50 µs")
     made.close()
+    signed(names[:ASKED])
     with Gate(bootstrap, namespace) as gate:
         answers = {gate.admit(name, timeout=120).answer for name in names[:WARM_UP]}
         assert answers == {AdmissionAnswer.ADMITTED}
@@ -188,6 +193,19 @@ def look_up(bootstrap: str, namespace: str, made: VerdictView, verdicts: int) ->
             gate.admit(name, timeout=120)
         times = [timed(lambda name=name: gate.admit(name)) for name in degraded[:ASKED]]  # type: ignore[misc]
         tell("gate.admit, fresh, refused", times, "ms", 1e3, "≤ 5 ms")
+
+
+def signed(names: list[str]) -> None:
+    """The decision alone, of a verdict that is signed."""
+    topic = "unmask.verdicts"
+    with tempfile.TemporaryDirectory() as folder:
+        key = generate_key(Path(folder) / "key.pem")
+    verdicts = [sign_verdict({**clean_verdict(name), "writer": "w", "sequence": 1}, topic, key) for name in names]
+    trust = key.trust()
+    entries = [Recorded(verdict["session_id"], verdict["session_id"], verdict) for verdict in verdicts]
+    for what, trusted in (("unsigned", None), ("signed", trust)):
+        times = [timed(lambda entry=entry: decide(entry, topic=topic, trust=trusted)) for entry in entries]  # type: ignore[misc]  # noqa: B023
+        tell(f"decision alone, {what}", times, "µs", 1e6, "")
 
 
 def timed(call: Callable[[], object]) -> float:

@@ -15,19 +15,20 @@ __all__ = ["INVALID_LABEL", "TOKEN_PATTERN", "all_tokens", "is_token", "label", 
 TOKEN_PATTERN = r"[A-Za-z0-9_][A-Za-z0-9_.\-]{0,63}"
 INVALID_LABEL = "invalid_label"
 
-_TOKEN = re.compile(TOKEN_PATTERN)
 _TOKENS = re.compile(rf"{TOKEN_PATTERN}(?:\n{TOKEN_PATTERN})*")
 # Shapes of well-known credentials. They are legal tokens, so the pattern alone would let them through.
-_SECRET = re.compile(
+_SECRET = (
     r"(?:sk|pk|rk)[-_](?:live|test|proj|ant|or)?[-_]?[A-Za-z0-9_\-]{12,}"
     r"|gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w\-]{16,}|xox[abeoprs]-[\w\-]{10,}"
     r"|A(?:KIA|SIA)[A-Z0-9]{12,}|AIza[\w\-]{20,}|ya29\.[\w.\-]{10,}|eyJ[\w\-]{8,}\.[\w.\-]+|hf_[A-Za-z0-9]{20,}"
 )
+# One pattern for both, because a gate asks it of every text of a verdict.
+_SAFE_TOKEN = re.compile(rf"(?!{_SECRET}){TOKEN_PATTERN}")
 
 
 def is_token(text: str) -> bool:
     """Whether `text` is a bounded token and does not look like a credential."""
-    return _TOKEN.fullmatch(text) is not None and _SECRET.match(text) is None
+    return _SAFE_TOKEN.fullmatch(text) is not None
 
 
 def all_tokens(texts: Iterable[str]) -> bool:

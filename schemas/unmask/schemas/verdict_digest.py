@@ -80,15 +80,13 @@ def _double(item: Any) -> Any:
 
 
 def _without_silence(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        said: dict[str, Any] = {}
-        for name, item in value.items():
-            # Most are plain values, which say something and hold nothing.
-            if type(item) in _SCALARS:
-                said[str(name)] = item
-            elif not _silent(item):
-                said[str(name)] = _without_silence(item)
-        return said
+    if type(value) is dict or isinstance(value, Mapping):
+        # Most are plain values, which say something and hold nothing.
+        return {
+            str(name): item if type(item) in _SCALARS else _without_silence(item)
+            for name, item in value.items()
+            if type(item) in _SCALARS or not _silent(item)
+        }
     if isinstance(value, list | tuple):
         return [item if type(item) in _SCALARS else _without_silence(item) for item in value]
     return value
