@@ -9,16 +9,19 @@ from operator import itemgetter
 from typing import Any
 
 from unmask.producers.account import Account
-from unmask.producers.events import Event
+from unmask.producers.events import ATTEMPT, OPENING, Event
+from unmask.producers.report import FAMILIES
 from unmask.producers.store import StoredBatch
 from unmask.producers.wire import Identity, lay_out
 from unmask.schemas import codec
-from unmask.schemas.codes import DropCause, Family
+from unmask.schemas.codes import DropCause
 
 __all__ = ["HEAVY", "Batcher", "Encode"]
 
 HEAVY = 20
 """How many attempts any other event weighs. Encoding holds the interpreter, so that a batch must not take long."""
+
+_LANE = itemgetter(1)
 
 Encode = Callable[[str, dict[str, Any]], bytes]
 """The bytes of a record's value, given the record's name."""
@@ -86,7 +89,7 @@ class Batcher:
         while pieces:
             piece = pieces.pop()
             last = not pieces
-            made = self._make(piece, now if last else piece[-1].micros, now, closing and last, room)
+            made = self._make(piece, now if last else piece[-1][0], now, closing and last, room)
             if isinstance(made, StoredBatch):
                 batches.append(made)
                 room = None if room is None else room - len(made.data)
@@ -108,10 +111,13 @@ class Batcher:
 
     def _pieces(self, events: list[Event]) -> list[list[Event]]:
         pieces: list[list[Event]] = []
+        most = self._max_events
+        if not any(map(ATTEMPT.__ne__, map(_LANE, events))):
+            return [events[start : start + most] for start in range(0, max(1, len(events)), most)]
         start = weight = 0
-        for position, event in enumerate(events):
-            cost = 1 if event.family is Family.ROUTE_ATTEMPT else HEAVY
-            if weight + cost > self._max_events and position > start:
+        for position, (_, lane, _) in enumerate(events):
+            cost = 1 if lane == ATTEMPT else HEAVY
+            if weight + cost > most and position > start:
                 pieces.append(events[start:position])
                 start, weight = position, 0
             weight += cost
@@ -122,8 +128,8 @@ class Batcher:
     ) -> StoredBatch | DropCause:
         earliest = self._accounted_through + 1
         sent_at = max(min(sent_at, now), earliest)
-        counts = Counter(event.family for event in events)
-        held: dict[Family, int] = {family: count for family, count in counts.items() if family is not None}
+        counts = Counter(map(_LANE, events))
+        held = {family: counts[lane] for lane, family in enumerate(FAMILIES) if lane in counts}
         batch = lay_out(
             self.identity, self._seq + 1, events, earliest=earliest, sent_at=sent_at, closing=closing,
             accounts=self._account.on_the_wire(held),
@@ -146,8 +152,8 @@ class Batcher:
         return StoredBatch(self.identity.emitter_id, self._seq, data, held, closing, sent_at)
 
     def _drop(self, events: list[Event], cause: DropCause) -> None:
-        for event in events:
-            if event.family is not None:
-                self._account.drop_uncut(event.family, cause)
+        for lane, count in Counter(map(_LANE, events)).items():
+            if lane == OPENING:
+                self.openings_dropped += count
             else:
-                self.openings_dropped += 1
+                self._account.drop_uncut(FAMILIES[lane], cause, count)

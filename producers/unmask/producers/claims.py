@@ -11,6 +11,9 @@ from unmask.schemas.codes import Family, SessionOutcome
 __all__ = ["SessionClaims"]
 
 _MOST_UPSTREAMS = 256
+# A fresh float stands for an operation that went through a fallback before anything else was heard of it, a plain
+# object for any other: neither is the garbage collector's to look at.
+_ZERO = 0.0
 
 
 class SessionClaims:
@@ -32,11 +35,14 @@ class SessionClaims:
         self.released = Tick()
         self._attempts = Tick()
         self._fallbacks = Tick()
+        self._begun_by_fallback = Tick()
+        """Fallbacks that were the first that was heard of an operation: each is a degraded operation too."""
         self._masked = Tick()
         self._operations = Tick()
         self._degraded = Tick()
         self._known = Seen()
         self._known_degraded = Seen()
+        """Those of the known ones that were not degraded at first."""
         self._known_attempts = Seen()
 
     def listen(self, bystanders: Iterable[str]) -> None:
@@ -72,32 +78,37 @@ class SessionClaims:
 
     def fallback(self, operation_id: str | None) -> None:
         """A fallback of this session; without an operation's id it is an operation of its own."""
+        if operation_id is None:
+            self._begun_by_fallback.add()
+            return
+        mark = _ZERO + _ZERO
+        found = self._known.claim(operation_id, mark)
+        if found is mark:
+            self._begun_by_fallback.add()
+            return
         self._fallbacks.add()
-        self._degrade(operation_id)
+        if type(found) is not float and self._known_degraded.first(operation_id):
+            self._degraded.add()
 
     def masked(self, operation_id: str) -> None:
         """A masked error of this session."""
         self._masked.add()
-        self._degrade(operation_id)
-
-    def _degrade(self, operation_id: str | None) -> None:
-        if operation_id is None:
+        mark = object()
+        found = self._known.claim(operation_id, mark)
+        if found is mark:
             self._operations.add()
-            self._degraded.add()
-            return
-        self.operation(operation_id)
-        if self._known_degraded.first(operation_id):
+        if type(found) is not float and self._known_degraded.first(operation_id):
             self._degraded.add()
 
     @property
     def operations(self) -> int:
         """Operations so far."""
-        return self._operations.value
+        return self._operations.value + self._begun_by_fallback.value
 
     @property
     def degraded_operations(self) -> int:
         """Those of them that went through a fallback."""
-        return self._degraded.value
+        return self._degraded.value + self._begun_by_fallback.value
 
     def teardown(self) -> dict[str, Any]:
         """The wire's teardown, without its instant. Nothing is traced any more."""
@@ -107,14 +118,14 @@ class SessionClaims:
             trace.clear()
         counts = {
             Family.ROUTE_ATTEMPT: self._attempts.value,
-            Family.KERNEL_FALLBACK: self._fallbacks.value,
+            Family.KERNEL_FALLBACK: self._fallbacks.value + self._begun_by_fallback.value,
             Family.MASKED_ERROR: self._masked.value,
         }
-        degraded = self._degraded.value
+        degraded = self.degraded_operations
         return {
             "session_id": self.session_id,
             "outcome": str(SessionOutcome.FAILURE if self.failed else SessionOutcome.SUCCESS),
-            "operations": max(self._operations.value, degraded),
+            "operations": max(self.operations, degraded),
             "degraded_operations": degraded,
             "claims": [{"family": str(family), "count": count} for family, count in counts.items()],
         }

@@ -1,91 +1,24 @@
 """The closed classifier of upstream errors: whatever failed becomes a signature of the grammar; the text is forgotten.
 
-Libraries are recognised by the shape of their exceptions (class names, status, code, errno), never imported.
+Libraries are recognised by the shape of their exceptions (class names, status, code, errno), never imported. Record
+calls wait for this, so that the usual errors are told by little: a status, or the class alone.
 """
 
 import errno
 
 from unmask.producers import foreign
+from unmask.producers.classify_kinds import CODE_NAMES, kind_of
+from unmask.producers.remembered import LONGEST, Remembered
 from unmask.producers.spellings import milliseconds_in, signature_in, timeout_signature
 from unmask.schemas.signatures import is_signature
 
-__all__ = ["UNATTRIBUTED", "classify_swallowed", "classify_upstream"]
+__all__ = ["UNATTRIBUTED", "VAGUE", "classify_swallowed", "classify_upstream"]
 
 UNATTRIBUTED = "UNATTRIBUTED"
 
-_CLASSES: dict[str, str] = {
-    # timeouts: builtins, asyncio, concurrent.futures, socket, httpx, requests, urllib3, aiohttp, provider SDKs, gRPC
-    **dict.fromkeys(
-        (
-            "TimeoutError", "timeout", "Timeout", "ConnectTimeout", "ReadTimeout", "WriteTimeout", "PoolTimeout",
-            "TimeoutException", "ConnectTimeoutError", "ReadTimeoutError", "ServerTimeoutError", "SocketTimeoutError",
-            "ConnectionTimeoutError", "APITimeoutError", "TimeoutExpired", "DeadlineExceeded", "GatewayTimeout",
-            "RequestTimeout", "EndpointTimeoutError", "ConnectionTimeout", "SoftTimeLimitExceeded",
-        ),
-        "TIMEOUT",
-    ),
-    **dict.fromkeys(("ConnectionRefusedError",), "CONNECTION_REFUSED"),
-    **dict.fromkeys(
-        (
-            "ConnectionResetError", "ConnectionAbortedError", "BrokenPipeError", "ServerDisconnectedError",
-            "RemoteDisconnected", "ClientConnectionResetError", "ConnectionClosedError",
-        ),
-        "CONNECTION_RESET",
-    ),
-    **dict.fromkeys(("gaierror", "herror", "NameResolutionError", "ClientConnectorDNSError"), "DNS_FAILURE"),
-    **dict.fromkeys(
-        (
-            "SSLError", "SSLCertVerificationError", "CertificateError", "ClientSSLError", "ClientConnectorSSLError",
-            "ClientConnectorCertificateError", "ServerFingerprintMismatch", "SSLZeroReturnError",
-        ),
-        "TLS_FAILURE",
-    ),
-    **dict.fromkeys(
-        (
-            "IncompleteRead", "ChunkedEncodingError", "ClientPayloadError", "RemoteProtocolError", "StreamError",
-            "InvalidChunkLength", "StreamClosed", "ResponseNotRead", "IncompleteReadError", "EventStreamError",
-        ),
-        "STREAM_BROKEN",
-    ),
-    **dict.fromkeys(("RateLimitError", "TooManyRequests", "ThrottlingException", "RateLimitExceeded"), "RATE_LIMITED"),
-    **dict.fromkeys(("QuotaExceeded", "QuotaExceededError", "InsufficientQuotaError"), "QUOTA_EXHAUSTED"),
-    **dict.fromkeys(
-        (
-            "AuthenticationError", "PermissionDeniedError", "Unauthorized", "Unauthenticated", "Forbidden",
-            "PermissionDenied", "NoCredentialsError", "RefreshError",
-        ),
-        "AUTH_REFUSED",
-    ),
-    **dict.fromkeys(
-        (
-            "JSONDecodeError", "DecodingError", "ContentTypeError", "ValidationError", "InvalidJSONError",
-            "APIResponseValidationError", "OutputParserException", "UnicodeDecodeError", "DecodeError",
-            "ContentDecodingError",
-        ),
-        "INVALID_RESPONSE",
-    ),
-    **dict.fromkeys(
-        ("InternalServerError", "ServiceUnavailableError", "ServiceUnavailable", "OverloadedError", "BadGateway"),
-        "PROVIDER_ERROR",
-    ),
-    **dict.fromkeys(
-        (
-            "NotAttempted", "CircuitBreakerError", "CircuitBreakerOpen", "CircuitBreakerOpenError", "CircuitOpenError",
-            "BreakerOpen", "BrokenCircuitException", "CircuitBreakerOpenException", "CallNotPermittedException",
-        ),
-        "NOT_ATTEMPTED",
-    ),
-    # Vague ones: what they wrap says more, so they answer only where nothing else does.
-    **dict.fromkeys(
-        (
-            "NewConnectionError", "ConnectError", "ClientConnectorError", "APIConnectionError", "ConnectionError",
-            "MaxRetryError", "ClientConnectionError", "NetworkError", "ReadError", "WriteError", "ProtocolError",
-            "EndpointConnectionError", "ProxyError", "ClientOSError", "TransportError",
-        ),
-        "CONNECTION_FAILED",
-    ),
-}  # fmt: skip
-_VAGUE = {"CONNECTION_FAILED"}
+VAGUE = {"CONNECTION_FAILED"}
+"""What gives way to anything that says more."""
+_STATUSES = {status: f"HTTP_{status}" for status in range(100, 600)}
 _NUMBERS = {
     errno.ETIMEDOUT: "TIMEOUT",
     errno.ECONNREFUSED: "CONNECTION_REFUSED",
@@ -157,6 +90,8 @@ def classify_swallowed(error: BaseException, *, handling: int = 0) -> str | None
 
 
 def _classify(error: object, handling: int) -> str:
+    if type(error) is int:
+        return _STATUSES.get(error, UNATTRIBUTED)
     if isinstance(error, BaseException):
         return _of_exception(error, handling)
     if isinstance(error, bool) or error is None:
@@ -172,41 +107,60 @@ def _classify(error: object, handling: int) -> str:
 
 
 def _of_exception(error: BaseException, handling: int, *, stated: bool = True) -> str:
-    vague: str | None = None
+    if kind_of[type(error)].silent and foreign.stands_alone(error):
+        if not stated and foreign.is_own_fault(error):
+            return UNATTRIBUTED
+        signature = _by_text(error)
+        return UNATTRIBUTED if signature is None else _with_milliseconds(signature, error)
+    return _of_chains(error, handling, stated)
+
+
+def _of_chains(error: BaseException, handling: int, stated: bool) -> str:
+    # Mostly the error itself says it, and what else it holds need not be gathered.
+    signature = _by_shape(error)
+    if signature is not None and signature not in VAGUE:
+        return _with_milliseconds(signature, error)
+    vague = signature
     # What the error wraps explains it; what was being handled before may be another story, and is asked last.
-    for chain in (foreign.wrapped(error), foreign.handled_before(error, handling)):
+    for chain_of in (foreign.wrapped, lambda error: foreign.handled_before(error, handling)):
+        chain = chain_of(error)
         for step in (_by_shape, _by_text):
             for link in chain:
+                if link is error and step is _by_shape:
+                    continue
                 if step is _by_text and not stated and foreign.is_own_fault(link):
                     continue
                 signature = step(link)
                 if signature is None:
                     continue
-                if signature not in _VAGUE:
+                if signature not in VAGUE:
                     return _with_milliseconds(signature, link)
                 vague = vague or signature
     return vague or UNATTRIBUTED
 
 
 def _by_shape(link: BaseException) -> str | None:
-    return _by_code(link) or _by_class(link)
+    return _by_code(link) or kind_of[type(link)].signature or _by_number(link)
 
 
 def _by_code(link: BaseException) -> str | None:
-    words = [word.lower() for word in foreign.code_words(link)]
-    if any(word in _QUOTA_CODES for word in words):
-        return "QUOTA_EXHAUSTED"
-    status = foreign.status_of(link)
+    fields = foreign.fields_of(link, CODE_NAMES)
+    if fields is not None and CODE_NAMES.isdisjoint(fields):
+        return None
+    # Fields are read like attributes, only faster.
+    place = link if fields is None else fields
+    words = foreign.code_words(place)
+    if words:
+        words = [word.lower() for word in words]
+        if not _QUOTA_CODES.isdisjoint(words):
+            return "QUOTA_EXHAUSTED"
+    status = foreign.status_of(place)
     if status is not None and status >= 400:
-        return f"HTTP_{status}"
+        return _STATUSES[status]
     return next((_CODES[word] for word in words if word in _CODES), None)
 
 
-def _by_class(link: BaseException) -> str | None:
-    for name in foreign.class_names(link):
-        signature = _CLASSES.get(name)
-        if signature is not None:
-            return signature
+def _by_number(link: BaseException) -> str | None:
     number = foreign.error_number(link)
     return None if number is None else _NUMBERS.get(number)
 
@@ -221,4 +175,11 @@ def _with_milliseconds(signature: str, link: BaseException) -> str:
     seconds = foreign.read(link, "timeout")
     if type(seconds) in (int, float):
         return timeout_signature(float(seconds) * 1000)
-    return timeout_signature(milliseconds_in(foreign.text_of(link)))
+    return timeout_signature(_milliseconds(foreign.text_of(link)))
+
+
+def _milliseconds(text: str) -> float | None:
+    return _known_milliseconds(text) if len(text) <= LONGEST else milliseconds_in(text)
+
+
+_known_milliseconds = Remembered(milliseconds_in)

@@ -22,19 +22,21 @@ from unmask.producers.outbox import adopter_for, stores_for
 from unmask.producers.payloads import KnownPayloads
 from unmask.producers.published import identifier, optional_identifier
 from unmask.producers.report import Counts, DeliveryReport, Health
-from unmask.producers.seen import Seen
+from unmask.producers.seen import SeenPairs
 from unmask.producers.session import Session
 from unmask.producers.settings import EmitterSettings
 from unmask.producers.store import Stores
 from unmask.producers.transport import KafkaTransport
 from unmask.producers.worker import Worker
 from unmask.schemas.codes import Equivalence, Family
+from unmask.schemas.tokens import is_token
 
 __all__ = ["Emitter"]
 
 # Waiting is done by looking: an Event or a join could lock out a signal handler that calls close() too.
 _LOOK = 0.002
-_EQUIVALENCES = {member.value: member for member in Equivalence}
+_UNPROVEN = Equivalence.UNPROVEN.value
+_EQUIVALENCES = {member.value: member.value for member in Equivalence}
 
 
 class Emitter:
@@ -68,7 +70,7 @@ class Emitter:
         adopter = adopter_for(self._settings, self._clock, framer.encode, life.emitter_id)
         self._worker = Worker(life, self._bell, self._connect, adopter)
         self._lane_attempt, self._lane_fallback, self._lane_masked, self._lane_teardown = life.buffer.lanes
-        self._seen = Seen()
+        self._seen = SeenPairs()
         self._payloads = KnownPayloads()
         self._sessions: dict[str, SessionClaims] = {}
         self._operations = count(1)
@@ -147,18 +149,34 @@ class Emitter:
             code = classify_refusal(reason)
             if code is None:
                 return
-            session, operation = optional_identifier(session_id), optional_identifier(operation_id)
-            if session is not None:
-                if operation is not None and not self._seen.first((session, operation)):
+            session = operation = claims = None
+            if operation_id is not None:
+                token = type(operation_id) is str and is_token(operation_id)
+                operation = operation_id if token else optional_identifier(operation_id)
+            if session_id is not None:
+                if type(session_id) is str and (claims := self._sessions.get(session_id)) is not None:
+                    # It is open under this very name, which is therefore the one that is published.
+                    session = session_id
+                elif (session := optional_identifier(session_id)) is not None:
+                    claims = self._sessions.get(session)
+                if session is not None and operation is not None and not self._seen.first(session, operation):
                     return
-                claims = self._sessions.get(session)
                 if claims is not None:
                     claims.fallback(operation)
-            event = (now, capability, code, entry_point, run_id, tenant_id, conversation_id, session, operation)
+            # Texts only, as with attempts: what the garbage collector has seen once it need not go through again.
+            event = (now, capability, code._value_, entry_point, run_id, tenant_id, conversation_id, session, operation)
+            if len(lane.events) < self._limit:
+                lane.newest[0] = now
+                try:
+                    lane.count()
+                except ValueError:
+                    lane.count_on()
+                lane.events.append(event)
+            else:
+                self._record(lane, event)
         except Exception:
             self._refuse(lane)
             return
-        self._record(lane, event)
         self._bell.ring()
 
     def record_masked_error(
@@ -195,7 +213,7 @@ class Emitter:
                 signature = cause_of(claims, upstream, operation)
             else:
                 signature = classify_upstream(error_or_signature)
-            proof = _EQUIVALENCES.get(equivalence, Equivalence.UNPROVEN)
+            proof = _EQUIVALENCES.get(equivalence, _UNPROVEN)
             event = (now, session, operation, upstream, signature, receipt, proof, primary_shape, fallback_shape)
         except Exception:
             self._refuse(lane)
@@ -378,22 +396,12 @@ class Emitter:
             inherited.adopter.abandon()
         self._begin_life(self._life.framer.anew())
 
-    # -- the long way of a record call
-
     def _record(self, lane: Lane, event: RawEvent) -> None:
-        if not self._limit:
-            if self._process != getpid():
-                # A forked child in which somebody records before this emitter was told of the fork. No thread yet.
-                self.begin_anew()
-                lane = self._lane_of(lane)
-            elif self._deadline is None:
-                self._start()
-        if self._deadline is not None:
-            lane.drop(lane.late)
-            return
-        if len(lane.events) >= self._settings.buffer_limit:
-            lane.drop(lane.full)
-            return
+        if len(lane.events) >= self._limit:
+            admitting = self._admitting(lane)
+            if admitting is None:
+                return
+            lane = admitting
         try:
             lane.newest[0] = event[0]
         except Exception:
@@ -404,6 +412,25 @@ class Emitter:
         except ValueError:
             lane.count_on()
         lane.events.append(event)
+
+    # -- the long way of a record call
+
+    def _admitting(self, lane: Lane) -> Lane | None:
+        """The lane that takes an event which came for `lane`; None where it is dropped, and counted."""
+        if not self._limit:
+            if self._process != getpid():
+                # A forked child in which somebody records before this emitter was told of the fork. No thread yet.
+                self.begin_anew()
+                lane = self._lane_of(lane)
+            elif self._deadline is None:
+                self._start()
+        if self._deadline is not None:
+            lane.drop(lane.late)
+            return None
+        if len(lane.events) >= self._settings.buffer_limit:
+            lane.drop(lane.full)
+            return None
+        return lane
 
     def _lane_of(self, inherited: Lane) -> Lane:
         """This life's lane for the same family as one of another life."""

@@ -88,7 +88,13 @@ class EmitterLife(Custody):
         family, clean = lane.family, self._cleaner.clean
         if family is not None:
             self._account.told_by_lane(family, lane.drops())
-        for raw in lane.take(len(lane.events)):
+        taken = lane.take(len(lane.events))
+        if family is Family.ROUTE_ATTEMPT:
+            into += self._cleaner.clean_attempts(
+                taken, lambda: self._account.drop_uncut(Family.ROUTE_ATTEMPT, DropCause.INVALID_EVENT)
+            )
+            return
+        for raw in taken:
             try:
                 into.append(clean(family, raw))
             except Exception:

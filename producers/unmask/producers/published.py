@@ -1,9 +1,9 @@
-"""From what a host hands in to what may be published. Runs in the background thread, never in a record call."""
+"""From what a host hands in to what may be published. Labels are looked at in the background thread only."""
 
 from functools import lru_cache
 
 from unmask.producers import foreign
-from unmask.schemas.tokens import INVALID_LABEL, label, opaque_id
+from unmask.schemas.tokens import INVALID_LABEL, is_token, label, opaque_id
 
 __all__ = ["NO_ENTRY_POINT", "OVERFLOW", "UNSPECIFIED", "Vocabulary", "identifier", "optional_identifier"]
 
@@ -19,7 +19,10 @@ _opaque = lru_cache(maxsize=4_096)(opaque_id)
 
 def identifier(raw: object) -> str:
     """An identifier as it is published: a token, or the digest of something else."""
-    return _opaque(raw) if type(raw) is str else opaque_id(foreign.text_of(raw))
+    if type(raw) is str:
+        # Most are new and tokens already: to remember these would cost more than to look at them again.
+        return raw if is_token(raw) else _opaque(raw)
+    return opaque_id(foreign.text_of(raw))
 
 
 def optional_identifier(raw: object) -> str | None:

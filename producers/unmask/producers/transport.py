@@ -158,6 +158,9 @@ def _config(settings: EmitterSettings, on_error: Callable[[KafkaError], None]) -
         "linger.ms": 2,
         # Records are batches already. Packed together they could exceed the broker's limit, and all be refused.
         "batch.num.messages": 1,
+        # A new leader takes whatever sequence number a producer unknown to it begins with. With several requests
+        # on their way, it could take the second one, and the first would be lost although it is reported as delivered.
+        "max.in.flight": 1,
         "compression.type": "lz4",
         "message.max.bytes": max(1_000_000, settings.max_record_bytes + _HEADROOM),
         "message.timeout.ms": settings.delivery_timeout_ms,

@@ -2,8 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from unmask.producers.events import Event
-from unmask.schemas.codes import Family
+from unmask.producers.events import ATTEMPT, LANES, Event
 from unmask.schemas.scope import Scope
 
 __all__ = ["Identity", "lay_out"]
@@ -46,25 +45,22 @@ def lay_out(
     between reading the clock and leaving its event.
     """
     groups: dict[tuple[str, str], tuple[list[int], list[str]]] = {}
-    fallbacks: list[dict[str, Any]] = []
-    masked: list[dict[str, Any]] = []
-    openings: list[dict[str, Any]] = []
-    teardowns: list[dict[str, Any]] = []
-    others = {
-        Family.KERNEL_FALLBACK: fallbacks,
-        Family.MASKED_ERROR: masked,
-        Family.SESSION_TEARDOWN: teardowns,
-        None: openings,
-    }
-    for micros, family, body in events:
-        occurred_at = earliest if micros < earliest else min(micros, sent_at)
-        if family is Family.ROUTE_ATTEMPT:
-            capability, entry_point, run_id = body
-            times, runs = groups.setdefault((capability, entry_point), ([], []))
-            times.append(occurred_at)
-            runs.append(run_id)
+    others: list[list[dict[str, Any]]] = [[] for _ in LANES]
+    for micros, lane, body in events:
+        if micros < earliest:
+            micros = earliest
+        elif micros > sent_at:
+            micros = sent_at
+        if lane == ATTEMPT:
+            pair, run_id = body
+            columns = groups.get(pair)
+            if columns is None:
+                columns = groups[pair] = ([], [])
+            columns[0].append(micros)
+            columns[1].append(run_id)
         else:
-            others[family].append({**body, "occurred_at": occurred_at})
+            others[lane].append({**body, "occurred_at": micros})
+    _, fallbacks, masked, teardowns, openings = others
     return {
         "emitter": identity.as_record(),
         "batch_seq": seq,

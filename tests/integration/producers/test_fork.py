@@ -48,6 +48,7 @@ def _capabilities(batches: list[dict[str, Any]]) -> Counter[str]:
 def test_four_children_deliver_their_own_events_and_the_parents_buffered_ones_arrive_once(
     kafka: str, topics: Topics, batches: Batches
 ) -> None:
+    """Case P02: an emitter that was made before the fork."""
     _run(kafka, topics, """
         emitter = make(flush_interval_ms=60_000)
         for _ in range(100):

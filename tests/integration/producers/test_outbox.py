@@ -68,6 +68,7 @@ def adopt_all(make: Make, box: Path, topics: Topics) -> None:
 def test_a_killed_host_without_a_broker_is_counted_exactly_once_by_the_next_start(
     kafka: str, topics: Topics, box: Path, tmp_path: Path, make: Make, batches: Batches
 ) -> None:
+    """Case P05: what a killed host had not delivered outlives it."""
     host = KillableHost(NOBODY, topics.namespace, box, tmp_path / "journals")
     time.sleep(2)
     host.kill()
@@ -80,6 +81,7 @@ def test_a_killed_host_without_a_broker_is_counted_exactly_once_by_the_next_star
 def test_a_host_that_is_killed_between_the_send_and_the_report_sends_nothing_twice_that_counts(
     kafka: str, topics: Topics, box: Path, tmp_path: Path, make: Make, batches: Batches
 ) -> None:
+    """Case P05: killed after the send and before the acknowledgement; each batch counts once."""
     for _ in range(3):
         host = KillableHost(kafka, topics.namespace, box, tmp_path / "journals", pause_s=0)
         time.sleep(1)
@@ -221,6 +223,7 @@ def test_a_forked_child_has_an_outbox_of_its_own_and_does_not_stand_in_the_way_o
 def test_a_host_with_a_client_queue_of_ten_and_a_paused_broker_never_waits_and_loses_nothing(
     jvm_broker: Callable[..., JvmBroker], namespace: str, box: Path, read_records: Callable[[str, str], list[Message]]
 ) -> None:
+    """Case P01: a full client queue, a broker that does not answer, and an end of the process."""
     broker = jvm_broker()
     topics = Topics(namespace, events_partitions=1, table_partitions=1)
     create_topics(broker.bootstrap, topics)
@@ -262,6 +265,7 @@ def test_a_host_with_a_client_queue_of_ten_and_a_paused_broker_never_waits_and_l
 def test_a_full_outbox_is_accounted_for_at_every_step_and_after_a_restart(
     make: Make, box: Path, topics: Topics, batches: Batches
 ) -> None:
+    """Case P07: a full disk buffer drops by policy, and counts what it drops."""
     emitter = make(bootstrap_servers=NOBODY, outbox_max_bytes=1_000_000, flush_interval_ms=10)
     recorded, full = 0, False
     deadline = time.monotonic() + 60

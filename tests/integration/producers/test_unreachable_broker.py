@@ -58,6 +58,7 @@ def test_the_end_of_the_process_is_not_held_up_and_says_nothing() -> None:
 def test_batches_that_the_client_gave_up_are_produced_again_when_the_broker_is_back(
     jvm_broker: Callable[..., JvmBroker], namespace: str, read_records: Callable[[str, str], list[Message]]
 ) -> None:
+    """Case P09: an outage under load that lasts longer than the client keeps a record."""
     broker = jvm_broker()
     topics = Topics(namespace, events_partitions=1, table_partitions=1)
     create_topics(broker.bootstrap, topics)

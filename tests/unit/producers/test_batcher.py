@@ -1,12 +1,13 @@
 """Cutting events into batches, with explicit instants."""
 
+import itertools
 from typing import Any
 
 import pytest
 
 from unmask.producers.account import Account
 from unmask.producers.batcher import Batcher
-from unmask.producers.events import Cleaner, Event
+from unmask.producers.events import ATTEMPT, LANES, Cleaner, Event
 from unmask.producers.testing import account_faults, events_in
 from unmask.producers.wire import Identity
 from unmask.schemas.codec import decode
@@ -41,7 +42,7 @@ class Bench:
 
 
 def attempt(micros: int, capability: str = "answer", run_id: str = "") -> Event:
-    return Event(micros, Family.ROUTE_ATTEMPT, (capability, "api", run_id))
+    return micros, ATTEMPT, ((capability, "api"), run_id)
 
 
 def fallback(micros: int) -> Event:
@@ -145,7 +146,7 @@ def test_an_event_that_is_too_large_alone_is_dropped_and_counted() -> None:
 
 def test_an_event_that_cannot_be_encoded_is_dropped_alone_and_counted() -> None:
     bench = Bench()
-    broken = Event(START + 2, Family.MASKED_ERROR, {"session_id": object()})
+    broken: Event = (START + 2, LANES.index(Family.MASKED_ERROR), {"session_id": object()})
     (*_, last) = bench.cut([attempt(START + 1), broken, attempt(START + 3)], START + 10)
     assert bench.account.dropped(Family.MASKED_ERROR) == {DropCause.INVALID_EVENT: 1}
     assert bench.account.cut_so_far(Family.ROUTE_ATTEMPT) == 2
@@ -196,3 +197,19 @@ def test_a_closing_batch_is_made_without_room_for_it_and_without_events() -> Non
     assert {each["family"]: each["recorded"] for each in batch["accounts"]} == {
         "route_attempt": 1, "kernel_fallback": 1
     }  # fmt: skip
+
+
+def test_many_attempts_are_cleaned_as_each_of_them_would_be() -> None:
+    labels = ["answer", "api", "-", "", "no label", "x" * 70, None, 7, "sk-live-0123456789abcdef", "overflow"]
+    raws = [
+        (START * 1000 + number, capability, entry_point, run_id)
+        for number, (capability, entry_point, run_id) in enumerate(
+            itertools.product(labels, labels, ["r", None, "a b"])
+        )
+    ]
+    refused: list[None] = []
+    many, single = Cleaner(3), Cleaner(3)
+    for _ in range(2):
+        events = many.clean_attempts([*raws, (None, "answer", "api", None)], lambda: refused.append(None))
+        assert events == [single.clean(Family.ROUTE_ATTEMPT, raw) for raw in raws]
+    assert len(refused) == 2

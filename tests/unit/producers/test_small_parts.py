@@ -1,19 +1,25 @@
 """The parts that record calls stand on: counters, memories, bells, labels, buffers."""
 
+import gc
+import itertools
 import sys
 import threading
 import time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unmask.producers import Emitter, EmitterSettings
 from unmask.producers.bell import Bell
 from unmask.producers.buffer import Buffer, Lane
-from unmask.producers.published import OVERFLOW, Vocabulary, identifier, optional_identifier
+from unmask.producers.claims import SessionClaims
+from unmask.producers.published import OVERFLOW, UNSPECIFIED, Vocabulary, identifier, optional_identifier
 from unmask.producers.report import FAMILIES
-from unmask.producers.seen import Seen
+from unmask.producers.seen import Seen, SeenPairs
 from unmask.producers.store import MemoryStore, StoredBatch
 from unmask.producers.tick import Tick
+from unmask.producers.worker import Worker
 from unmask.schemas.codes import DropCause, Family
 from unmask.schemas.tokens import INVALID_LABEL, is_token
 
@@ -88,7 +94,7 @@ def test_labels_are_bounded_in_number_and_form() -> None:
 def test_any_texts_give_at_most_as_many_labels_as_allowed(texts: list[str]) -> None:
     labels = Vocabulary(limit=2)
     published = {labels(text) for text in texts}
-    assert len(published - {INVALID_LABEL, OVERFLOW}) <= 2
+    assert len(published - {INVALID_LABEL, OVERFLOW, UNSPECIFIED}) <= 2
     assert all(map(is_token, published))
 
 
@@ -147,3 +153,55 @@ def test_a_store_hands_batches_out_once_oldest_first_until_they_come_back() -> N
     assert store.pending() == {Family.ROUTE_ATTEMPT: 4}
     assert store.settle() == ({Family.ROUTE_ATTEMPT: 4}, DropCause.CLOSE_DEADLINE)
     assert (store.oldest(), store.unacknowledged(), store.pending()) == (None, 0, {})
+
+
+def test_pairs_are_seen_once_and_a_text_in_another_place_is_another_pair() -> None:
+    seen = SeenPairs()
+    asked = [("s", "o"), ("s", "o"), ("o", "s"), ("s", "p"), ("so", "")]
+    assert [seen.first(*pair) for pair in asked] == [True, False, True, True, True]
+
+
+def test_a_memory_of_pairs_is_bounded_and_keeps_the_newest() -> None:
+    seen = SeenPairs(limit=1_600)
+    for number in range(20_000):
+        assert seen.first("s", f"o-{number}")
+    assert not any(seen.first("s", f"o-{number}") for number in range(19_200, 20_000))
+    assert sum(len(part) for generations in seen._parts for part in generations) <= 3_200
+
+
+def test_one_of_many_threads_that_ask_for_a_pair_at_once_is_first() -> None:
+    seen = SeenPairs()
+    answers: list[bool] = []
+
+    def ask() -> None:
+        answers.extend(seen.first("s", f"o-{n}") for n in range(2_000))
+
+    threads = [threading.Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert answers.count(True) == 2_000
+
+
+def test_an_operation_is_degraded_once_in_whatever_order_it_is_heard_of() -> None:
+    for order in itertools.permutations(("operation", "fallback", "masked", "fallback", "masked"), 5):
+        claims = SessionClaims("s", frozenset())
+        for step in order:
+            getattr(claims, step)("op")
+        assert (claims.operations, claims.degraded_operations) == (1, 1), order
+
+
+def test_events_that_wait_are_nothing_that_the_garbage_collector_goes_through_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(Worker, "start", lambda worker: None)
+    emitter = Emitter(EmitterSettings(bootstrap_servers="127.0.0.1:1"))
+    emitter.record_route_attempt("answer", "api", "run-1")
+    emitter.record_fallback("answer", TimeoutError(), session_id="s", operation_id="o")
+    emitter.record_masked_error("s", "o", "weather", 503, "cache", equivalence="different")
+    gc.collect()
+    waiting = [event for lane in emitter._life.buffer.lanes for event in lane.events]
+    assert len(waiting) == 3
+    assert not any(gc.is_tracked(event) for event in waiting)
+    emitter.close(0)
