@@ -118,7 +118,12 @@ class TopicSource:
         found = self._ask(
             lambda left: self._admin.list_offsets(wanted, request_timeout=left, isolation_level=isolation), deadline
         )
-        return {place.partition: answer.offset for place, answer in found.items()}
+        offsets = {place.partition: answer.offset for place, answer in found.items()}
+        # A broker that does not answer in time, or a partition without a leader, comes back as an invalid offset and no
+        # error. Taken for an end, it would pass everything for read; for a start, it would begin behind everything.
+        if any(offset < 0 for offset in offsets.values()):
+            raise BrokerSilent(self.bootstrap, "it did not tell the offsets in time")
+        return offsets
 
     def _ask(self, request: Any, deadline: float) -> dict[Any, Any]:
         while True:

@@ -113,7 +113,7 @@ def test_a_verdict_replayed_under_another_sessions_key_never_admits(gate: Gate, 
 def test_a_view_is_ready_only_at_the_end_offset_taken_at_its_start(
     kafka: str, topics: Topics, publish_verdicts: Put, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """10 000 verdicts, a head that was deleted, a broker that gives little at a time and polls that come back empty."""
+    """V03: 10 000 verdicts, a deleted head, a broker that gives little at a time, and polls that come back empty."""
     monkeypatch.setenv("UNMASK_KAFKA_MAX_PARTITION_FETCH_BYTES", "20000")
     sessions = [f"s-{number}" for number in range(10_000)]
     publish_verdicts(*(clean_verdict(session) for session in sessions))

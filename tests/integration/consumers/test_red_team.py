@@ -139,10 +139,14 @@ def test_a_contract_version_that_this_gate_does_not_know(ask: Ask, write: Write,
 
 
 def snapshot(ended_at: int, **changes: Any) -> bytes:
-    teardown = {**sample("session_tally")["teardowns"][0], "occurred_at": ended_at}
+    teardown = {
+        **sample("session_tally")["teardowns"][0], "occurred_at": ended_at, "outcome": "success",
+        "degraded_operations": 0,
+    }  # fmt: skip
     fields = {
         "session_id": SESSION, "partition": 0, "last_seen_at": ended_at, "fallbacks": 0, "masked_errors": 0,
-        "teardowns": [teardown], "abandoned_at": None,
+        "teardowns": [teardown], "abandoned_at": None, "emitters": ["emitter-1"], "degraded_operations": [],
+        "degraded_operations_total": 0,
     }  # fmt: skip
     return encode("session_tally", sample("session_tally", **{**fields, **changes}))
 
@@ -160,6 +164,21 @@ def test_a_verdict_from_before_the_last_teardown(
     assert ask(timeout=1.5) is AdmissionAnswer.NOT_READY
     write(numbered(degraded_verdict(SESSION, ended_at=ENDED_AT + 1), 4))
     assert ask() is AdmissionAnswer.RECONCILE_FIRST
+
+
+def test_a_clean_session_that_continues_a_degraded_one_which_nobody_has_judged_yet(
+    ask: Ask, write: Write, topics: Topics, kafka: str
+) -> None:
+    write(numbered(clean_verdict(SESSION, predecessor_session_id="s-0"), 1))
+    assert ask() is AdmissionAnswer.ADMITTED
+    tell = Producer({"bootstrap.servers": kafka})
+    value = snapshot(ENDED_AT, session_id="s-0", masked_errors=1, teardowns=[])
+    tell.produce(topics.sessions.name, value, session_key("s-0", 0), partition_for("s-0", 3))
+    assert tell.flush(10) == 0
+    assert ask(timeout=1.5) is AdmissionAnswer.NOT_READY
+    # Its verdict comes, and whoever judges has not yet taken it into the successor's.
+    write(numbered(degraded_verdict("s-0"), 1), key="s-0")
+    assert ask(timeout=1.5) is AdmissionAnswer.NOT_READY
 
 
 def test_a_directive_of_a_verdict_that_is_no_longer_the_last_word(

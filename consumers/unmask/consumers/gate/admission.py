@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 from unmask.consumers.gate.exit_codes import EXIT_CODES
 from unmask.consumers.gate.obligation import AsyncProbe, Attempt, Obligation, Probe, attempt, attempt_async
+from unmask.consumers.gate.off_loop import off_loop
 from unmask.consumers.gate.refetch import AsyncFetch, Fetch, refetch, refetch_async
 from unmask.consumers.gate.refusals import REFUSALS
 from unmask.consumers.gate.verdict_facts import VerdictFacts
@@ -122,13 +123,11 @@ class Admission:
 
     async def areconcile(self, probe: AsyncProbe) -> "Admission":
         """Like reconcile, with a probe that may be a coroutine function; the loop is not blocked."""
-        import asyncio
-
         obligation = self.obligation
         if obligation is None:
             return self.raise_for_refusal()
         outcome = await attempt_async(probe, obligation)
-        return await asyncio.to_thread(self._settle, outcome)
+        return await off_loop(self._settle, outcome)
 
     def refetch(self, fetch: Fetch) -> "Admission":
         """Carry the directive out by fetching every answer of a substitute again; like reconcile in all else.
@@ -143,13 +142,11 @@ class Admission:
 
     async def arefetch(self, fetch: AsyncFetch) -> "Admission":
         """Like refetch, with a function that may be a coroutine function; the loop is not blocked."""
-        import asyncio
-
         obligation = self.obligation
         if obligation is None:
             return self.raise_for_refusal()
         outcome = await refetch_async(fetch, obligation)
-        return await asyncio.to_thread(self._settle, outcome)
+        return await off_loop(self._settle, outcome)
 
     def override(self, *, by: str, reason_code: str) -> "Admission":
         """Let the successor pass on an operator's word, whatever the answer was; recorded with name and reason.
@@ -169,9 +166,7 @@ class Admission:
 
     async def aoverride(self, *, by: str, reason_code: str) -> "Admission":
         """Like override, without blocking the event loop."""
-        import asyncio
-
-        return await asyncio.to_thread(self.override, by=by, reason_code=reason_code)
+        return await off_loop(self.override, by=by, reason_code=reason_code)
 
     def as_dict(self) -> dict[str, Any]:
         """The admission as plain values, for JSON."""

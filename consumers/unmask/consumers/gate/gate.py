@@ -1,6 +1,5 @@
 """The gate: asked before a successor sends traffic, answered from the verdicts as they stand at that moment."""
 
-import asyncio
 import logging
 import secrets
 import time
@@ -11,12 +10,14 @@ from types import TracebackType
 from typing import Self
 
 from unmask.consumers.gate.admission import Admission
+from unmask.consumers.gate.ancestry import left_out
 from unmask.consumers.gate.decide import decide, discharged, last_word
 from unmask.consumers.gate.discharge import Discharge
 from unmask.consumers.gate.entry import Entry, Unread
 from unmask.consumers.gate.followed import NotRead
 from unmask.consumers.gate.guard import Guard
 from unmask.consumers.gate.obligation import Probe
+from unmask.consumers.gate.off_loop import off_loop
 from unmask.consumers.gate.outdated import outdated
 from unmask.consumers.gate.reading import Reading
 from unmask.consumers.gate.recorder import AdmissionRecorder, admission_record
@@ -101,8 +102,14 @@ class Gate:
         timeout: float = DEFAULT_TIMEOUT,  # noqa: ASYNC109  # bounds the reading itself, which a cancelled task would leave running
         successor: str | None = None,
     ) -> Admission:
-        """Like admit, without blocking the event loop."""
-        return await asyncio.to_thread(self.admit, session_id, mutating=mutating, timeout=timeout, successor=successor)
+        """Like admit, without blocking the event loop. Time spent waiting for a free thread is part of `timeout`."""
+        deadline = time.monotonic() + timeout
+
+        def ask() -> Admission:
+            left = max(0.0, deadline - time.monotonic())
+            return self.admit(session_id, mutating=mutating, timeout=left, successor=successor)
+
+        return await off_loop(ask)
 
     def guard(
         self,
@@ -185,6 +192,9 @@ class Gate:
         assert answer.verdict is not None  # whoever calls has seen to it
         try:
             missing = outdated(answer.verdict, self._reading.snapshots(answer.session_id, deadline))
+            if missing is None:
+                known = self._reading.ancestors(deadline)
+                missing = left_out(answer.verdict, known, topic=self._topic, trust=self._trust)
         except (NotRead, TopicUnreadable) as error:
             cause = str(error)
         except Exception as error:

@@ -1,14 +1,14 @@
 """The easy path: a block or a function that does not run before its session's gate has admitted."""
 
-import asyncio
 import functools
-from collections.abc import Callable
-from inspect import iscoroutinefunction
+from collections.abc import AsyncGenerator, Callable
+from inspect import isasyncgenfunction, iscoroutinefunction
 from types import TracebackType
 from typing import Any, TypeVar, cast
 
 from unmask.consumers.gate.admission import Admission
 from unmask.consumers.gate.obligation import Probe
+from unmask.consumers.gate.off_loop import off_loop
 from unmask.schemas.codes import AdmissionAnswer
 
 __all__ = ["Guard"]
@@ -39,7 +39,7 @@ class Guard:
         return None
 
     async def __aenter__(self) -> Admission:
-        return await asyncio.to_thread(self.__enter__)
+        return await off_loop(self.__enter__)
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -55,6 +55,16 @@ class Guard:
                     return await function(*args, **kwargs)
 
             return cast(F, guarded_async)
+
+        if isasyncgenfunction(function):
+
+            @functools.wraps(function)
+            async def guarded_items(*args: Any, **kwargs: Any) -> AsyncGenerator[Any, None]:
+                async with self:
+                    async for item in function(*args, **kwargs):
+                        yield item
+
+            return cast(F, guarded_items)
 
         @functools.wraps(function)
         def guarded(*args: Any, **kwargs: Any) -> Any:

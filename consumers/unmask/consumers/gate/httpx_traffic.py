@@ -4,7 +4,9 @@
     client = httpx.Client(transport=GatedTransport(passage))
 
 A refused request raises the refusal (ReconcileFirst, NotReady ...) instead of being sent. Safe methods (GET, HEAD,
-OPTIONS, TRACE) ask for reads, all others for changes. Needs httpx, which nothing else here does.
+OPTIONS, TRACE) ask for reads, all others for changes. Where `hosts` are given, only requests to them are asked for,
+redirects to them included; an upstream that has several names must be given by all of them. A client's `proxy` and
+`mounts` go past its transport; use the hook there. Needs httpx, which nothing else here does.
 """
 
 from collections.abc import Awaitable, Callable, Collection
@@ -14,6 +16,7 @@ try:
 except ModuleNotFoundError as error:
     raise ModuleNotFoundError("gating httpx clients needs httpx: pip install httpx", name="httpx") from error
 
+from unmask.consumers.gate.hosts import hosts_of, is_among
 from unmask.consumers.gate.passage import Passage
 
 __all__ = ["AsyncGatedTransport", "GatedTransport", "async_request_hook", "request_hook"]
@@ -30,11 +33,11 @@ class GatedTransport(httpx.BaseTransport):
     ) -> None:
         self._passage = passage
         self._inner = httpx.HTTPTransport() if inner is None else inner
-        self._hosts = _lower(hosts)
+        self._hosts = hosts_of(hosts)
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         """Ask, then send. Raises AdmissionRefused."""
-        if _concerned(request, self._hosts):
+        if is_among(request, self._hosts):
             self._passage.check_method(request.method)
         return self._inner.handle_request(request)
 
@@ -51,11 +54,11 @@ class AsyncGatedTransport(httpx.AsyncBaseTransport):
     ) -> None:
         self._passage = passage
         self._inner = httpx.AsyncHTTPTransport() if inner is None else inner
-        self._hosts = _lower(hosts)
+        self._hosts = hosts_of(hosts)
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Ask, then send. Raises AdmissionRefused."""
-        if _concerned(request, self._hosts):
+        if is_among(request, self._hosts):
             await self._passage.acheck_method(request.method)
         return await self._inner.handle_async_request(request)
 
@@ -66,10 +69,10 @@ class AsyncGatedTransport(httpx.AsyncBaseTransport):
 
 def request_hook(passage: Passage, *, hosts: Collection[str] | None = None) -> Callable[[httpx.Request], None]:
     """For a client that exists: `client.event_hooks["request"].append(request_hook(passage))`."""
-    concerned = _lower(hosts)
+    concerned = hosts_of(hosts)
 
     def ask(request: httpx.Request) -> None:
-        if _concerned(request, concerned):
+        if is_among(request, concerned):
             passage.check_method(request.method)
 
     return ask
@@ -79,18 +82,10 @@ def async_request_hook(
     passage: Passage, *, hosts: Collection[str] | None = None
 ) -> Callable[[httpx.Request], Awaitable[None]]:
     """request_hook for asynchronous clients."""
-    concerned = _lower(hosts)
+    concerned = hosts_of(hosts)
 
     async def ask(request: httpx.Request) -> None:
-        if _concerned(request, concerned):
+        if is_among(request, concerned):
             await passage.acheck_method(request.method)
 
     return ask
-
-
-def _lower(hosts: Collection[str] | None) -> frozenset[str] | None:
-    return None if hosts is None else frozenset(host.lower() for host in hosts)
-
-
-def _concerned(request: httpx.Request, hosts: frozenset[str] | None) -> bool:
-    return hosts is None or request.url.host.lower() in hosts

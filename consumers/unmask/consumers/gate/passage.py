@@ -1,6 +1,5 @@
 """One successor's way past the gate: consumed before anything is dispatched, and believed for a while."""
 
-import asyncio
 import threading
 import time
 from collections.abc import Callable
@@ -8,6 +7,8 @@ from typing import Protocol
 
 from unmask.consumers.gate.admission import Admission
 from unmask.consumers.gate.obligation import Probe
+from unmask.consumers.gate.off_loop import off_loop
+from unmask.consumers.gate.refusals import AdmissionRefused
 from unmask.schemas.codes import AdmissionAnswer
 
 __all__ = ["Passage"]
@@ -30,7 +31,8 @@ class Passage:
 
     A refusal is never remembered: whoever is refused asks anew with the next request. What was admitted for reads only
     does not cover a request that changes anything. With `probe`, a directive is carried out first. Safe for use by
-    several threads and tasks; they share one answer.
+    several threads and tasks: those that wait at the same time share one question that was asked after they came, so
+    that none waits for longer than two of them take.
     """
 
     def __init__(
@@ -53,20 +55,21 @@ class Passage:
         self._clock = clock
         self._lock = threading.Lock()
         self._admitted: dict[bool, tuple[float, Admission]] = {}
+        self._asked = {True: 0, False: 0}
+        """How many questions of each kind have begun."""
+        self._refused: dict[bool, tuple[int, Admission]] = {}
+        """The number of the newest question of each kind that was refused, and its answer."""
 
     def check(self, *, mutating: bool = True) -> Admission:
         """The admission that lets a request pass. Raises the refusal's own subclass of AdmissionRefused."""
         held = self._held(mutating)
-        if held is not None:
-            return held
-        with self._lock:
-            # Whoever waited here may find that another one has asked meanwhile.
-            return self._held(mutating) or self._ask(mutating)
+        return self._await(mutating, self._asked[mutating]) if held is None else held
 
     async def acheck(self, *, mutating: bool = True) -> Admission:
         """Like check, without blocking the event loop."""
         held = self._held(mutating)
-        return held if held is not None else await asyncio.to_thread(self.check, mutating=mutating)
+        # The number is taken now, and not when there is a thread for it: what is asked until then is asked for it too.
+        return await off_loop(self._await, mutating, self._asked[mutating]) if held is None else held
 
     def check_method(self, method: str) -> Admission:
         """Like check, for a request by its HTTP method: all but safe methods change something."""
@@ -85,13 +88,29 @@ class Passage:
                 return found[1]
         return None
 
+    def _await(self, mutating: bool, before: int) -> Admission:
+        """The answer to a question that began after `before` had."""
+        with self._lock:
+            held = self._held(mutating)
+            if held is not None:
+                return held
+            number, refusal = self._refused.get(mutating, (0, None))
+            if refusal is not None and number > before:
+                return refusal.raise_for_refusal()
+            return self._ask(mutating)
+
     def _ask(self, mutating: bool) -> Admission:
+        self._asked[mutating] += 1
         asked_at = self._clock()
         admission = self._gate.admit(
             self._session_id, mutating=mutating, timeout=self._timeout, successor=self._successor
         )
         if self._probe is not None and admission.answer is AdmissionAnswer.RECONCILE_FIRST:
             admission = admission.reconcile(self._probe)
-        admission.raise_for_refusal()
+        try:
+            admission.raise_for_refusal()
+        except AdmissionRefused:
+            self._refused[mutating] = (self._asked[mutating], admission)
+            raise
         self._admitted[mutating] = (asked_at + self._recheck, admission)
         return admission

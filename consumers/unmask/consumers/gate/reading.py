@@ -83,6 +83,10 @@ class Reading:
             brief.wait_ready(deadline - time.monotonic())
             return brief.of(key)
 
+    def ancestors(self, deadline: float) -> "AncestorsRead":
+        """What is known of other sessions by then."""
+        return AncestorsRead(self, deadline)
+
     def close(self) -> None:
         """Let go of everything; whoever asks from now on is told so."""
         with self._lock:
@@ -120,6 +124,26 @@ class Reading:
 
     def _new_snapshots(self, partition: int) -> SnapshotsView:
         return SnapshotsView(self._sessions, partitions=[partition])
+
+
+class AncestorsRead:
+    """Other sessions as a reading has them. Raises NotRead and TopicUnreadable, each with its cause."""
+
+    def __init__(self, reading: Reading, deadline: float) -> None:
+        self._reading = reading
+        self._deadline = deadline
+
+    def snapshots(self, session_id: str) -> list[Mapping[str, Any]]:
+        """What the stream has seen of the session."""
+        return self._reading.snapshots(session_id, self._deadline)
+
+    def entry(self, session_id: str) -> Entry:
+        """What the verdict topic holds for it."""
+        return self._reading.entry(session_id, self._deadline)
+
+    def discharge(self, session_id: str, digest: str) -> Discharge | None:
+        """What was recorded of this very verdict; what an operator allowed a reader does not count."""
+        return self._reading.discharge(session_id, digest, mutating=True, deadline=self._deadline)
 
 
 _CLOSED = "This gate is closed; make a new one."

@@ -64,6 +64,12 @@ class VerdictFacts:
     masked_equivalences: tuple[Equivalence, ...]
     masked_cut: int
     """Masked errors that the verdict counts but does not list."""
+    predecessor: str | None
+    """The session whose work it continued."""
+    emitters: frozenset[str]
+    """The hosts' emitters that took part in it."""
+    emitters_cut: int
+    """How many more there are."""
     ended_at: int
     """Microseconds since the epoch."""
     digest: str
@@ -107,6 +113,9 @@ def read_facts(record: Mapping[str, Any]) -> VerdictFacts:
         masked=tuple(answers),
         masked_equivalences=tuple(equivalences),
         masked_cut=_part(record, "masked_cut", int),
+        predecessor=None if record.get("predecessor_session_id") is None else _token(record, "predecessor_session_id"),
+        emitters=frozenset(_tokens(record, "emitters")),
+        emitters_cut=_part(record, "emitters_cut", int),
         ended_at=_part(record, "ended_at", int),
         digest=_part(record, "digest", str),
         writer=None if record.get("writer") is None else _token(record, "writer"),
@@ -118,7 +127,8 @@ def _masked(operations: list[Any]) -> tuple[list[MaskedAnswer], list[str], list[
     """What answered, the upstreams' signatures and the equivalences, of each masked operation."""
     answers, signatures, equivalences = [], [], []
     for operation in operations:
-        if not isinstance(operation, Mapping):
+        # What is decoded is a dict, which is told faster than whether something is a mapping.
+        if type(operation) is not dict and not isinstance(operation, Mapping):
             raise Implausible("masked holds something that is no masked operation")
         answers.append(
             MaskedAnswer(
@@ -204,11 +214,15 @@ def _code(record: Mapping[str, Any], name: str, kind: type[C]) -> C:
 
 
 def _codes(record: Mapping[str, Any], name: str, kind: type[C]) -> tuple[C, ...]:
-    return tuple(_to_code(value, name, kind) for value in _part(record, name, list))
+    values = _part(record, name, list)
+    return tuple([_to_code(value, name, kind) for value in values]) if values else ()
 
 
 def _token(record: Mapping[str, Any], name: str) -> str:
-    value = record.get(name)
+    return _to_token(record.get(name), name)
+
+
+def _to_token(value: object, name: str) -> str:
     if type(value) is not str:
         raise Implausible(f"{name} is missing or of a wrong type")
     # Its text goes into reasons and terminals, so that it must be what the contract allows.
@@ -219,4 +233,4 @@ def _token(record: Mapping[str, Any], name: str) -> str:
 
 def _tokens(record: Mapping[str, Any], name: str) -> tuple[str, ...]:
     values = _part(record, name, list)
-    return tuple(_token({name: value}, name) for value in values)
+    return tuple([_to_token(value, name) for value in values]) if values else ()

@@ -107,7 +107,9 @@ class Admissions:
             _, value = self.framing.decode_any(("admission",), row.value)
         except DecodeError:
             return
-        if value["step"] in (AdmissionStep.RECONCILED.value, AdmissionStep.OVERRIDDEN.value):
+        # An override for a successor that only reads leaves the directive open for whoever comes after it.
+        overridden = value["step"] == AdmissionStep.OVERRIDDEN.value and value["mutating"]
+        if value["step"] == AdmissionStep.RECONCILED.value or overridden:
             self._done.add((value["session_id"], value["verdict_digest"] or ""))
         elif value["step"] == AdmissionStep.WITHDRAWN.value:
             self._withdrawn.add(value["session_id"])

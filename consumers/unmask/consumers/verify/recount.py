@@ -116,7 +116,9 @@ class Recount:
         self.totals.unreadable += 1
         chain = self.chains.get(_name_of(key))
         known = chain is not None and chain.partition == partition
-        since = chain.last_cut if chain is not None and known else arrival - self.rules.unknown_batch
+        since = arrival - self.rules.unknown_batch
+        if chain is not None and known:
+            since = max(chain.last_cut, arrival - self.rules.long_batch)
         self.unclear.append(Unclear(FlawCause.QUARANTINED, min(since, arrival), max(since, arrival)))
 
     def _take_batch(self, partition: int, facts: PartitionFacts, arrival: int, batch: Batch) -> None:

@@ -32,5 +32,8 @@ class RecountRules:
     """What share of degraded operations is too much; None: what each verdict says itself."""
     unknown_batch: int = 10 * MICROS
     """The time that an unreadable record of an unknown emitter is taken to cover."""
+    long_batch: int = 3600 * MICROS
+    """The longest time that an unreadable record is taken to cover, whosever it is: what lies further back its
+    emitter's own account tells, for its own scope alone."""
     session_memory: int = 24 * 3600 * MICROS
     """How long after its end a session may still be changed by events that come later."""

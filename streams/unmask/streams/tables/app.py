@@ -1,6 +1,6 @@
 """Building the Faust app of the tables: its settings, its input topics, its agents."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from unmask.schemas.kafka import client_config
@@ -39,6 +39,8 @@ def build_app(settings: StreamSettings, topics: Topics, on_message: OnMessage) -
         stream_buffer_maxsize=_BUFFERED,
         topic_allow_declare=False,
         topic_disable_leader=True,
+        # Takes what is buffered already without another round of the event loop.
+        cython_optimizations=True,
         autodiscover=False,
         web_enabled=False,
     )
@@ -50,8 +52,7 @@ def build_app(settings: StreamSettings, topics: Topics, on_message: OnMessage) -
 
 def _agent(source: Source, on_message: OnMessage) -> Callable[[Any], Awaitable[None]]:
     async def take(stream: Any) -> None:
-        events: AsyncIterator[Any] = stream.events()
-        async for event in events:
-            on_message(source, event.message)
+        async for _ in stream:
+            on_message(source, stream.current_event.message)
 
     return take

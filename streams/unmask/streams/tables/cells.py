@@ -4,7 +4,7 @@ A cell's offset and count are one integer, offset in the high bits, so that the 
 labels are numbers.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from typing import NamedTuple
 
 from unmask.schemas.scope import Scope
@@ -83,12 +83,16 @@ class CellStore:
         else:
             self._corrections.pop((place, *correction), None)
 
-    def __iter__(self) -> Iterator[tuple[int, int]]:
-        """Label and count of every cell."""
+    def sums(self) -> Iterable[tuple[int, int]]:
+        """Label and count of all cells of the label together."""
+        sums: dict[int, int] = {}
         for place, packed in self._cells.items():
-            yield place >> _PARTITION_BITS, packed & _COUNT_MASK
+            label = place >> _PARTITION_BITS
+            sums[label] = sums.get(label, 0) + (packed & _COUNT_MASK)
         for (place, _, _), packed in self._corrections.items():
-            yield place >> _PARTITION_BITS, packed & _COUNT_MASK
+            label = place >> _PARTITION_BITS
+            sums[label] = sums.get(label, 0) + (packed & _COUNT_MASK)
+        return sums.items()
 
     def __len__(self) -> int:
         return len(self._cells) + len(self._corrections)

@@ -44,6 +44,11 @@ class ObligationsView:
         with self._lock:
             return self._book.open_obligation(session_id)
 
+    def cuts_circle(self, session_id: str, predecessor: str) -> bool:
+        """Whether sessions continue one another in a circle, and this one is where it is cut: it inherits nothing."""
+        with self._lock:
+            return self._book.cuts_circle(session_id, predecessor)
+
     def discharged_at(self, session_id: str, digest: str) -> int | None:
         """When the directive of this very verdict was carried out; None where it was not."""
         with self._lock:

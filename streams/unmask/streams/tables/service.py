@@ -3,6 +3,11 @@
 Life of a partition: assigned, read back to the end of its topics, then live. It is published only while it is live;
 when it is taken away nothing of it is published any more, and what is known of it is kept for a while, since most
 rebalances give it back.
+
+Faust is sent to the end that reading back came to, but it may begin behind that: it goes on handing out what it had
+fetched before, and passes over what it fetches again of that. What it handed out too early is gone then, and no later
+record says so. So from a moment on all that it brings is held, what stands in the topics then is read once more, and
+what was held comes after it.
 """
 
 import asyncio
@@ -60,6 +65,8 @@ class TablesService:
         self._obligations = ObligationsView(settings.bootstrap, topics, wall_clock() // 1000, self._check)
         self._publisher = Publisher(settings.bootstrap, topics, settings.instance, signer)
         self._live: dict[int, TablePartition] = {}
+        self._held: list[tuple[Source, Any]] | None = None
+        """What Faust brings before the partitions are live; None where nothing is held."""
         self._loop = PublishLoop(
             lambda: self._live, self._publisher, self._obligations, cross_window_alerts, settings.publish_ms / 1000
         )
@@ -153,14 +160,14 @@ class TablesService:
             raise self._app._crash_reason or RuntimeError("the Faust app stopped by itself")
 
     def _on_message(self, source: Source, message: Any) -> None:
+        if self._held is not None:
+            self._held.append((source, message))
+            return
         partition = self._live.get(message.partition)
         if partition is None:
             return
         try:
-            own = any(
-                name == WRITER_HEADER and value == self._publisher.writer for name, value in message.headers or ()
-            )
-            taken = partition.apply(source, message.key, message.value, message.offset, own=own)
+            taken = self._take(partition, source, message)
         except Exception as error:
             # Faust would acknowledge the record and go on, which loses it.
             self._fail(error)
@@ -168,8 +175,13 @@ class TablesService:
         if taken and source in (Source.SESSIONS, Source.VERDICTS):
             self._loop.wake()
 
+    def _take(self, partition: TablePartition, source: Source, message: Any) -> bool:
+        own = any(name == WRITER_HEADER and value == self._publisher.writer for name, value in message.headers or ())
+        return partition.apply(source, message.key, message.value, message.offset, own=own)
+
     async def _on_revoked(self, _app: Any, revoked: set[TP], **_: Any) -> None:
         self._cancelled.set()
+        self._held = None
         self._reason = "waiting for partitions"
         now = time.monotonic()
         for number in {tp.partition for tp in revoked} & self._live.keys():
@@ -188,6 +200,7 @@ class TablesService:
         self._reason = f"reading {len(numbers)} partitions back"
         started = time.monotonic()
         partitions = {number: self._kept_or_new(number) for number in numbers}
+        held: list[tuple[Source, Any]] = []
         self._kept.clear()
         loop = asyncio.get_running_loop()
         if not await loop.run_in_executor(
@@ -205,12 +218,18 @@ class TablesService:
         )
         ends = await loop.run_in_executor(None, reader.run, partitions, cancelled) if partitions else {}
         if ends and not cancelled.is_set():
-            # Faust goes on from here; should it begin elsewhere, what it brings again is passed over by its offset.
+            held = self._held = []
+            # Faust goes on from here; should it begin before, what it brings again is passed over by its offset.
             await self._seek(ends, cancelled)
+            ends = await loop.run_in_executor(None, reader.run, partitions, cancelled)
         if ends is None or cancelled.is_set():
             for number, partition in partitions.items():
                 self._kept[number] = (time.monotonic(), partition)
             return
+        self._held = None
+        for source, message in held:
+            if message.partition in partitions:
+                self._take(partitions[message.partition], source, message)
         for partition in partitions.values():
             # What changed in other sessions while it was not live has been told to nobody.
             partition.sessions.touch_all()

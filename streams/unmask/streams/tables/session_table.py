@@ -25,6 +25,9 @@ class KnownVerdicts(Protocol):
     def open_obligation(self, session_id: str) -> Obligation | None:
         """What the session left to be done and nobody has done yet."""
 
+    def cuts_circle(self, session_id: str, predecessor: str) -> bool:
+        """Whether sessions continue one another in a circle, and this one is where it is cut: it inherits nothing."""
+
     def discharged_at(self, session_id: str, digest: str) -> int | None:
         """When the directive of this very verdict was carried out; None where it was not."""
 
@@ -128,7 +131,7 @@ class SessionTable:
         verdict = adjudicate(
             tallies,
             threshold=self._rules.threshold,
-            obligations=self._obligations(view.predecessor, standing),
+            obligations=self._obligations(session_id, view.predecessor, standing),
             accounts=self._accounts,
         )
         pending = verdict is not None and view.evidence is Evidence.PENDING
@@ -145,8 +148,10 @@ class SessionTable:
             withdrawn=withdrawn_at is not None and view.last_seen_at <= withdrawn_at,
         )
 
-    def _obligations(self, predecessor: str | None, standing: StandingVerdict | None) -> list[Obligation]:
-        if predecessor is None:
+    def _obligations(
+        self, session_id: str, predecessor: str | None, standing: StandingVerdict | None
+    ) -> list[Obligation]:
+        if predecessor is None or self._known.cuts_circle(session_id, predecessor):
             return []
         if self._known.knows(predecessor):
             obligation = self._known.open_obligation(predecessor)

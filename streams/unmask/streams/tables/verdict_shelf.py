@@ -22,6 +22,8 @@ class VerdictShelf:
     def __init__(self, check: RecordCheck) -> None:
         self._check = check
         self._standing: dict[str, StandingVerdict] = {}
+        self._gone: dict[str, int] = {}
+        """The number of the last verdict of sessions that have none any more: what comes must be newer."""
         self._usurped: set[str] = set()
         self._removed: dict[str, int | None] = {}
         """Sessions whose verdict somebody removed, and until when that is let be; None before anybody asked."""
@@ -35,8 +37,7 @@ class VerdictShelf:
         One that cannot displaces nothing: what stood before it goes on to count, and is published again.
         """
         if value is None:
-            self._standing.pop(session_id, None)
-            self._usurped.discard(session_id)
+            self._take_off(session_id)
             self._removed[session_id] = None
             return True
         try:
@@ -49,11 +50,11 @@ class VerdictShelf:
             return False
         found, known = StandingVerdict.of(record), self._standing.get(session_id)
         # The newest one once more is a copy of what stands, and changes nothing.
-        if known is not None and found != known and not follows(found.sequence, known.sequence):
+        number = self._gone.get(session_id) if known is None else known.sequence
+        if number is not None and found != known and not follows(found.sequence, number):
             self._usurp(session_id, REPLAYED)
             return False
-        self._standing[session_id] = found
-        self._usurped.discard(session_id)
+        self._stand(session_id, found)
         self._removed.pop(session_id, None)
         return True
 
@@ -70,6 +71,17 @@ class VerdictShelf:
             del self._under_way[session_id]
         return True
 
+    def _stand(self, session_id: str, verdict: StandingVerdict) -> None:
+        self._standing[session_id] = verdict
+        self._gone.pop(session_id, None)
+        self._usurped.discard(session_id)
+
+    def _take_off(self, session_id: str) -> None:
+        standing = self._standing.pop(session_id, None)
+        if standing is not None:
+            self._gone[session_id] = standing.sequence
+        self._usurped.discard(session_id)
+
     def _usurp(self, session_id: str, cause: str) -> None:
         self._usurped.add(session_id)
         self._news[session_id] = cause
@@ -84,10 +96,9 @@ class VerdictShelf:
             restored = session_id in self._usurped and candidate.content == standing.content
             if not restored:
                 return None
-        sequence = next_sequence(standing, now)
-        self._standing[session_id] = replace(candidate, sequence=sequence)
+        sequence = max(next_sequence(standing, now), self._gone.get(session_id, -1) + 1)
+        self._stand(session_id, replace(candidate, sequence=sequence))
         self._under_way.setdefault(session_id, []).append((sequence, candidate.digest))
-        self._usurped.discard(session_id)
         return {**verdict, "sequence": sequence}
 
     def _may_return(self, session_id: str, now: int) -> bool:
@@ -107,8 +118,7 @@ class VerdictShelf:
     def withdraw(self, session_id: str) -> bool:
         """Takes a verdict off; whether anything stands on the topic that a tombstone must remove."""
         stands = session_id in self._standing or session_id in self._usurped
-        self._standing.pop(session_id, None)
-        self._usurped.discard(session_id)
+        self._take_off(session_id)
         self._removed.pop(session_id, None)
         return stands
 

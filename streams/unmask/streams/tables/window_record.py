@@ -1,8 +1,6 @@
 """Window records: one window's counts and evidence for one label set, as they stand on the windows topic."""
 
-from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Any
 
 from unmask.schemas.codes import Measure
@@ -14,46 +12,48 @@ __all__ = ["Counts", "count_cells", "window_record"]
 _ATTEMPT, _FALLBACK = Measure.ROUTE_ATTEMPT.value, Measure.KERNEL_FALLBACK.value
 _MASKED, _TEARDOWN = Measure.MASKED_ERROR.value, Measure.SESSION_TEARDOWN.value
 _EMITTERS, _LATE = Measure.EMITTERS.value, Measure.LATE.value
+_BY_CAPABILITY = (_ATTEMPT, _FALLBACK)
 _SKEWED, _DUPLICATES = Measure.SKEWED.value, Measure.DUPLICATES.value
 
 
-@dataclass(slots=True)
 class Counts:
-    """Sums over cells."""
+    """Sums over cells, by code; those of measures without a code, as emitters and late, by measure."""
 
-    attempts: Counter[str] = field(default_factory=Counter)
-    fallbacks: Counter[str] = field(default_factory=Counter)
-    masked: Counter[str] = field(default_factory=Counter)
-    teardowns: Counter[str] = field(default_factory=Counter)
-    plain: Counter[str] = field(default_factory=Counter)
-    """Measures without a code: emitters, late, skewed, duplicates."""
+    __slots__ = ("attempts", "fallbacks", "masked", "plain", "teardowns")
 
-    def add(self, label: Label, count: int) -> None:
-        """Adds a cell."""
-        measure = label.measure
+    def __init__(self) -> None:
+        # Made for every label of a window whenever it is published, so that these are plain dictionaries.
+        self.attempts: dict[str, int] = {}
+        self.fallbacks: dict[str, int] = {}
+        self.masked: dict[str, int] = {}
+        self.teardowns: dict[str, int] = {}
+        self.plain: dict[str, int] = {}
+
+    def add(self, measure: str, code: str, count: int) -> None:
+        """Adds what cells of one measure and code count together."""
         if measure == _ATTEMPT:
-            self.attempts[label.code] += count
+            sums = self.attempts
         elif measure == _FALLBACK:
-            self.fallbacks[label.code] += count
+            sums = self.fallbacks
         elif measure == _MASKED:
-            self.masked[label.code] += count
+            sums = self.masked
         elif measure == _TEARDOWN:
-            self.teardowns[label.code] += count
+            sums = self.teardowns
         else:
-            self.plain[measure] += count
+            sums, code = self.plain, measure
+        sums[code] = sums.get(code, 0) + count
 
     def update(self, other: "Counts") -> None:
         """Adds another sum."""
-        self.attempts.update(other.attempts)
-        self.fallbacks.update(other.fallbacks)
-        self.masked.update(other.masked)
-        self.teardowns.update(other.teardowns)
-        self.plain.update(other.plain)
+        for name in Counts.__slots__:
+            sums = getattr(self, name)
+            for code, count in getattr(other, name).items():
+                sums[code] = sums.get(code, 0) + count
 
     @property
     def emitters(self) -> int:
         """Witnesses."""
-        return self.plain[_EMITTERS]
+        return self.plain.get(_EMITTERS, 0)
 
 
 def count_cells(cells: Iterable[tuple[Label, int]]) -> dict[Scope, dict[str | None, Counts]]:
@@ -63,10 +63,16 @@ def count_cells(cells: Iterable[tuple[Label, int]]) -> dict[Scope, dict[str | No
     """
     scopes: dict[Scope, dict[str | None, Counts]] = {}
     for label, count in cells:
-        by_capability = scopes.setdefault(label.scope, {None: Counts()})
-        by_capability[None].add(label, count)
-        if count and label.measure in (_ATTEMPT, _FALLBACK):
-            by_capability.setdefault(label.capability, Counts()).add(label, count)
+        scope, measure, capability, code = label
+        by_capability = scopes.get(scope)
+        if by_capability is None:
+            by_capability = scopes[scope] = {None: Counts()}
+        by_capability[None].add(measure, code, count)
+        if count and measure in _BY_CAPABILITY:
+            part = by_capability.get(capability)
+            if part is None:
+                part = by_capability[capability] = Counts()
+            part.add(measure, code, count)
     return scopes
 
 
@@ -87,17 +93,17 @@ def window_record(
         "window_seconds": seconds,
         "scope": None if scope is None else scope._asdict(),
         "capability": capability,
-        "attempts": counts.attempts.total(),
+        "attempts": sum(counts.attempts.values()),
         "attempts_by_entry_point": dict(counts.attempts),
-        "fallbacks_total": counts.fallbacks.total(),
+        "fallbacks_total": sum(counts.fallbacks.values()),
         "fallbacks_by_reason": dict(counts.fallbacks),
-        "masked_errors": counts.masked.total(),
+        "masked_errors": sum(counts.masked.values()),
         "masked_errors_by_class": dict(counts.masked),
         "teardowns_by_outcome": dict(counts.teardowns),
         "emitters": emitters,
-        "late": counts.plain[_LATE],
-        "skewed": counts.plain[_SKEWED],
-        "duplicates": counts.plain[_DUPLICATES],
+        "late": counts.plain.get(_LATE, 0),
+        "skewed": counts.plain.get(_SKEWED, 0),
+        "duplicates": counts.plain.get(_DUPLICATES, 0),
         "quarantined": quarantined,
         "evidence": evidence,
     }

@@ -167,7 +167,7 @@ class WindowTable:
         """All records of a window by key: the window as a whole, its scopes, their capabilities. Without revisions."""
         start, seconds = window_id
         window = self._windows[window_id]
-        counts = count_cells((self._labels.label(number), count) for number, count in window.cells)
+        counts = count_cells((self._labels.label(number), count) for number, count in window.cells.sums())
         for flaw in window.flaws.values():
             if flaw.scope is not None:
                 counts.setdefault(flaw.scope, {None: Counts()})

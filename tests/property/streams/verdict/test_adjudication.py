@@ -90,6 +90,9 @@ class Nobody:
     def knows(self, session_id: str) -> bool:
         return False
 
+    def cuts_circle(self, session_id: str, predecessor: str) -> bool:
+        return False
+
     def open_obligation(self, session_id: str) -> Obligation | None:
         return None
 

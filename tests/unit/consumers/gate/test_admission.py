@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -254,7 +255,33 @@ def test_a_guarded_function_of_a_refused_session_does_not_run() -> None:
 
     with pytest.raises(NoVerdict):
         asyncio.run(guard(work)())
+
+    async def items() -> AsyncIterator[int]:
+        ran.append(3)
+        yield 3
+
+    async def read() -> None:
+        async for _ in guard(items)():
+            pass
+
+    with pytest.raises(NoVerdict):
+        asyncio.run(read())
     assert ran == []
+
+
+def test_a_guarded_stream_of_an_admitted_session_delivers_its_items() -> None:
+    verdict = clean_verdict(SESSION)
+    guard = Guard(lambda: asked(verdict, Desk(verdict)))
+
+    @guard
+    async def items(count: int) -> AsyncIterator[int]:
+        for number in range(count):
+            yield number
+
+    async def read() -> list[int]:
+        return [item async for item in items(3)]
+
+    assert asyncio.run(read()) == [0, 1, 2]
 
 
 def test_a_successor_that_changes_things_is_never_admitted_for_reads_only() -> None:

@@ -323,7 +323,7 @@ def test_a_field_that_is_missing_never_makes_a_verdict_better(field: str) -> Non
         "contract", "session_id", "verdict", "directive", "evidence", "operations", "degraded_operations",
         "degraded_operation_ratio", "threshold", "above_threshold", "equivalent", "outcome_claimed", "findings",
         "contradictions", "masked", "masked_cut", "inherited_from", "inherited_cut", "ended_at", "sequence",
-        "digest",
+        "digest", "emitters", "emitters_cut",
     }  # fmt: skip
     expected = AdmissionAnswer.UNVERIFIABLE if field in decides else AdmissionAnswer.ADMITTED
     assert ask(resealed).answer is expected

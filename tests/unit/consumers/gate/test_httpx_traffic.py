@@ -9,7 +9,7 @@ import httpx
 import pytest
 from tests.unit.consumers.gate.asking import SESSION, StubGate
 
-from unmask.consumers.gate import NotReady, Passage, ReconcileFirst
+from unmask.consumers.gate import NotReady, NoVerdict, Passage, ReconcileFirst
 from unmask.consumers.gate.httpx_traffic import (
     AsyncGatedTransport,
     GatedTransport,
@@ -91,6 +91,21 @@ def test_only_the_named_hosts_wait_for_the_gate(
             client.get(URL)
     assert sent == ["POST telemetry.example"]
     assert gate.asked == [(SESSION, False)]
+
+
+@pytest.mark.parametrize("make", [by_transport, by_hook])
+@pytest.mark.parametrize("to", ["http://PRICES.example.:8080/now", "//prices.example/now"])
+def test_a_redirect_leads_nobody_past_the_gate(make: Callable[..., httpx.Client], to: str, sent: Sent) -> None:
+    def answer(request: httpx.Request) -> httpx.Response:
+        sent.append(request.url.host)
+        return httpx.Response(307, headers={"location": to})
+
+    upstream = httpx.MockTransport(answer)
+    with make(Passage(StubGate(), SESSION), upstream, hosts=["prices.example"]) as client:
+        client.follow_redirects = True
+        with pytest.raises(NoVerdict):
+            client.post("http://elsewhere.example/")
+    assert sent == ["elsewhere.example"]
 
 
 @pytest.mark.parametrize("make", [by_async_transport, by_async_hook])

@@ -93,3 +93,50 @@ def test_an_asynchronous_refusal_is_raised_too() -> None:
 
     with pytest.raises(NotReady, match=r"The broker is down\."):
         asyncio.run(ask())
+
+
+def test_those_who_wait_at_the_same_time_are_refused_by_one_question_that_began_after_they_came() -> None:
+    """A broker that does not answer costs each of them two questions at most, and not one for everybody before it."""
+    gate = StubGate("The broker is down.")
+    admit, asking, answer = gate.admit, threading.Event(), threading.Event()
+
+    def slowly(session_id: str, **question: object) -> object:
+        asking.set()
+        assert answer.wait(10)
+        return admit(session_id, **question)  # type: ignore[arg-type]
+
+    gate.admit = slowly  # type: ignore[method-assign,assignment]
+    passage = Passage(gate, SESSION)
+
+    async def ask_all() -> list[object]:
+        first = asyncio.create_task(passage.acheck())
+        await asyncio.to_thread(asking.wait, 10)
+        others = [asyncio.create_task(passage.acheck()) for _ in range(100)]
+        await asyncio.sleep(0)
+        answer.set()
+        return list(await asyncio.gather(first, *others, return_exceptions=True))
+
+    outcomes = asyncio.run(ask_all())
+    assert {type(outcome) for outcome in outcomes} == {NotReady}
+    assert len(gate.asked) == 2
+
+
+def test_a_gate_that_does_not_answer_leaves_the_loop_its_own_threads() -> None:
+    gate = StubGate("The broker is down.")
+    admit, answer = gate.admit, threading.Event()
+
+    def slowly(session_id: str, **question: object) -> object:
+        assert answer.wait(10)
+        return admit(session_id, **question)  # type: ignore[arg-type]
+
+    gate.admit = slowly  # type: ignore[method-assign,assignment]
+
+    async def ask() -> str:
+        waiting = [asyncio.create_task(Passage(gate, SESSION).acheck()) for _ in range(100)]
+        await asyncio.sleep(0)
+        found = await asyncio.wait_for(asyncio.to_thread(lambda: "looked up"), 5)
+        answer.set()
+        await asyncio.gather(*waiting, return_exceptions=True)
+        return found
+
+    assert asyncio.run(ask()) == "looked up"

@@ -35,6 +35,9 @@ class NothingKnown:
     def knows(self, session_id: str) -> bool:
         return False
 
+    def cuts_circle(self, session_id: str, predecessor: str) -> bool:
+        return False
+
     def open_obligation(self, session_id: str) -> Obligation | None:
         return None
 

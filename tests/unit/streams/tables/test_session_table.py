@@ -1,5 +1,6 @@
 """Sessions of one table partition: verdicts, their alerts, and what they inherit."""
 
+from itertools import count
 from typing import Any
 
 from tests.table_records import at, masked, session_tally, teardown
@@ -24,6 +25,9 @@ class Known:
 
     def open_obligation(self, session_id: str) -> Obligation | None:
         return self.book.open_obligation(session_id)
+
+    def cuts_circle(self, session_id: str, predecessor: str) -> bool:
+        return self.book.cuts_circle(session_id, predecessor)
 
     def discharged_at(self, session_id: str, digest: str) -> int | None:
         return self.book.discharged_at(session_id, digest)
@@ -58,9 +62,10 @@ def verdict_of(tally: dict[str, Any]) -> dict[str, Any]:
     return verdict
 
 
-def discharge(verdict: dict[str, Any], step: str = "RECONCILED") -> dict[str, Any]:
+def discharge(verdict: dict[str, Any], step: str = "RECONCILED", *, mutating: bool = True) -> dict[str, Any]:
     return {
         "session_id": verdict["session_id"], "step": step, "verdict_digest": verdict["digest"], "occurred_at": at(30),
+        "mutating": mutating,
     }  # fmt: skip
 
 
@@ -188,6 +193,70 @@ def test_a_verdict_of_the_predecessor_that_was_replayed_discharges_nothing() -> 
     book.apply_verdict("s1", {**verdict_of(degraded()), "sequence": 8})
     book.apply_verdict("s1", {**clean, "sequence": 7})
     assert book.open_obligation("s1") is not None
+
+
+def test_a_verdict_that_was_removed_and_written_once_more_discharges_nothing() -> None:
+    book = ObligationBook()
+    clean = adjudicate([session_tally(teardowns=[teardown(10)])], threshold=0.05)
+    assert clean is not None
+    book.apply_verdict("s1", {**clean, "sequence": 7})
+    book.apply_verdict("s1", {**verdict_of(degraded()), "sequence": 8})
+    book.apply_verdict("s1", None)
+    # Nobody says to have withdrawn it: what it left to be done is still to be done.
+    assert book.open_obligation("s1") is not None
+    book.apply_verdict("s1", {**clean, "sequence": 7})
+    assert book.open_obligation("s1") is not None
+
+
+def test_a_verdict_that_an_operator_withdrew_binds_nobody_until_there_is_another_one() -> None:
+    book = ObligationBook()
+    book.apply_verdict("s1", {**verdict_of(degraded()), "sequence": 8})
+    book.apply_verdict("s1", None)
+    book.apply_admission({"session_id": "s1", "step": "WITHDRAWN", "occurred_at": at(30)})
+    assert book.verdict_of("s1") is None
+    assert book.open_obligation("s1") is None
+    book.apply_verdict("s1", {**verdict_of(degraded()), "sequence": 9})
+    assert book.open_obligation("s1") is not None
+
+
+def test_what_an_operator_allowed_a_reader_leaves_the_directive_open() -> None:
+    book = ObligationBook()
+    book.apply_verdict("s1", verdict_of(degraded()))
+    assert not book.apply_admission(discharge(verdict_of(degraded()), step="OVERRIDDEN", mutating=False))
+    assert book.open_obligation("s1") is not None
+    assert book.apply_admission(discharge(verdict_of(degraded()), step="OVERRIDDEN"))
+    assert book.open_obligation("s1") is None
+
+
+def test_sessions_that_continue_one_another_in_a_circle_come_to_rest() -> None:
+    """Else each would inherit its own directive, be another verdict for it, and be judged for ever."""
+    known = Known()
+    circle = [degraded("s1", predecessor_session_id="s2"), degraded("s2", predecessor_session_id="s1")]
+    made = table(known, *circle, degraded("s3", predecessor_session_id="s3"))
+    stands: dict[str, dict[str, Any]] = {}
+    numbers = count(1)
+
+    def settle() -> None:
+        for _ in range(10):
+            changed = {}
+            for name, judged in take(made).items():
+                assert judged.verdict is not None
+                if stands.get(name, {}).get("digest") != judged.verdict["digest"]:
+                    changed[name] = stands[name] = judged.verdict
+            if not changed:
+                return
+            for name, verdict in changed.items():
+                known.book.apply_verdict(name, {**verdict, "sequence": next(numbers)})
+                made.touch(name)
+        raise AssertionError("they are judged for ever")
+
+    settle()
+    assert {name: verdict["inherited_from"] for name, verdict in stands.items()} == {"s1": [], "s2": ["s1"], "s3": []}
+    for name in ("s1", "s2", "s3"):
+        known.book.apply_admission(discharge(stands[name]))
+        made.touch(name)
+        settle()
+    assert {name: verdict["inherited_from"] for name, verdict in stands.items()} == {"s1": [], "s2": [], "s3": []}
 
 
 def test_a_withdrawn_session_still_alerts_to_what_was_seen_of_it() -> None:

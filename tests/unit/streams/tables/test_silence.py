@@ -66,6 +66,7 @@ def test_absence_is_not_claimed_before_all_partitions_are_known() -> None:
 
 
 def test_a_partition_whose_mark_stands_still_fires() -> None:
+    """Case C13: its consumer stopped without an error."""
     marks = board(mark(at(1), partition=0, partitions=2), mark(at(4), partition=1, partitions=2))
     (alert,) = stalled_alerts(marks, 0, RULES, now=at(4), watched_since=at(0))
     assert (alert["kind"], alert["causes"], alert["facts"]) == (

@@ -137,6 +137,21 @@ def test_a_tombstone_takes_off_what_stood_and_the_next_number_is_still_higher() 
     assert on.due(3_000 + DOUBT) == []
 
 
+def test_what_was_written_before_a_tombstone_is_a_replay_after_it() -> None:
+    on = shelf()
+    first, second = put(on, judged()), put(on, judged(20, errors=2))
+    for value in (first, second, None):
+        assert on.note("s1", value)
+    for value in (first, second):
+        assert not on.note("s1", value)
+        assert on.get("s1") is None
+    assert on.put(judged(20, errors=2), 5_000) is None
+    assert on.due(5_000 + DOUBT) == ["s1"]
+    # By a clock that is behind, too, the next number is higher than all that were written.
+    assert sequence(put(on, judged(20, errors=2), now=500)) > sequence(second)
+    assert not on.usurped("s1")
+
+
 @pytest.fixture
 def key(tmp_path: Path) -> PrivateKey:
     return generate_key(tmp_path / "key.pem")
