@@ -24,6 +24,9 @@ def main() -> None:
     broker = files("unmask.consumers.devbroker")
     for name in ("pom.xml", "log4j2.properties", "docker-compose.yml"):
         assert (broker / name).is_file(), f"the wheel lost devbroker/{name}"
+    page = Path(str(unmask.streams.__file__)).parent / "web/page/assets"
+    for name in ("page.css", "live.js", "morph.js", "icon.svg"):
+        assert (page / name).is_file(), f"the wheel lost {name} of the live page"
 
     script = Path(sys.prefix) / "bin" / "unmask"
     run = subprocess.run([script, "--help"], capture_output=True, text=True, check=False)

@@ -35,6 +35,7 @@ RECORDS = (
     "alert",
     "quarantine",
     "admission",
+    "parity",
 )
 _EXTRA = "UNMASK_EXTRA_SCHEMAS"
 

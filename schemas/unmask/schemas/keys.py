@@ -6,7 +6,16 @@
 from unmask.schemas.scope import Scope
 from unmask.schemas.windowing import MICROS
 
-__all__ = ["flaw_key", "mark_key", "session_key", "tally_key", "upstream_route", "window_key", "window_route"]
+__all__ = [
+    "flaw_key",
+    "mark_key",
+    "parity_key",
+    "session_key",
+    "tally_key",
+    "upstream_route",
+    "window_key",
+    "window_route",
+]
 
 
 def _scope(scope: Scope | None) -> str:
@@ -54,3 +63,8 @@ def window_key(start: int, seconds: int, scope: Scope | None, capability: str | 
 def session_key(session_id: str, partition: int) -> str:
     """Key of a session's snapshot on unmask.sessions."""
     return f"{session_id}|{partition}"
+
+
+def parity_key(suite: str, release_line: str, composition: str | None) -> str:
+    """Key of a record on unmask.parity; without a composition it speaks of the release line in any."""
+    return f"{suite}|{release_line}|{composition or '*'}"

@@ -106,6 +106,9 @@ class Topics:
         self.fallbacks = spec("fallbacks", events_partitions, _log(7 * _DAY), "fallback", "emitter_id")
         self.quarantine = spec("quarantine", 1, _log(30 * _DAY), "quarantine", "topic, partition, offset")
         self.admissions = spec("admissions", tables, _log(90 * _DAY), "admission", "session_id")
+        self.parity = spec(
+            "parity", 1, _compacted(retention_ms=400 * _DAY), "parity", "suite, release line, composition"
+        )
 
     def _spec(self, name: str, partitions: int, config: dict[str, str], record: str | None, key: str) -> TopicSpec:
         return TopicSpec(f"{self.namespace}.{name}", partitions, config, record, key)
@@ -131,4 +134,5 @@ class Topics:
             self.fallbacks,
             self.quarantine,
             self.admissions,
+            self.parity,
         )

@@ -45,6 +45,7 @@ def stream(
     capabilities: Annotated[
         str | None, typer.Option(help="Capabilities whose series exist from the start, e.g. search,summarize.")
     ] = None,
+    page: Annotated[bool, typer.Option("--page/--no-page", help="Serve the live page, which names sessions.")] = True,
 ) -> None:
     """Count, prove and judge: run the ledger and the tables until told to stop."""
     _log()
@@ -62,6 +63,7 @@ def stream(
             threshold=threshold,
             fallback_rate_threshold=fallback_rate,
             capabilities=None if capabilities is None else _names(capabilities),
+            page=page,
             signing_key=signing_key,
             trusted_keys=trusted_keys,
         )

@@ -83,9 +83,11 @@ class StreamSettings:
     """Public keys, a file or a folder, of whose records alone are believed; None with a signing key: that key's."""
 
     host: str = "127.0.0.1"
-    """Address that the health and metrics endpoints listen on."""
+    """Address that the web endpoints listen on."""
     port: int = 8080
     """Their port; 0 takes a free one."""
+    page: bool = True
+    """Whether the live page is served beside them. It names sessions and emitters, which the metrics never do."""
 
     def __post_init__(self) -> None:
         sizes = self.window_seconds

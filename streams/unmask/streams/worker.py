@@ -15,8 +15,13 @@ from unmask.streams.settings import StreamSettings
 from unmask.streams.tables.rules import TableRules
 from unmask.streams.tables.service import TablesService
 from unmask.streams.tables.status import TablesStatus
+from unmask.streams.tables.verdict_check import RecordCheck
 from unmask.streams.web.metrics import WorkerCollector
 from unmask.streams.web.overview_view import OverviewView
+from unmask.streams.web.page.answers import PageSetting
+from unmask.streams.web.page.routes import Page
+from unmask.streams.web.page.trust import page_trust
+from unmask.streams.web.page.values import PartLine
 from unmask.streams.web.server import Readiness, WebServer
 
 __all__ = ["LEDGER", "TABLES", "Worker", "find_topics"]
@@ -66,12 +71,14 @@ class Worker:
             self._tables_status,
             caught_up=view.follower.caught_up.is_set,
         )
+        page = self._page(view) if self._settings.page else None
         server = WebServer(
             self._settings.host,
             self._settings.port,
             collector=collector,
             alive=lambda: not self._failed,
             readiness=lambda: self._readiness(view),
+            routes=() if page is None else page.routes(),
         )
         self.port = await server.start()
         try:
@@ -87,6 +94,8 @@ class Worker:
             await self._until_stopped(view)
         finally:
             await self._end(view)
+            if page is not None:
+                await page.stop()
             await server.stop()
 
     def stop(self) -> None:
@@ -124,6 +133,33 @@ class Worker:
 
     def _tables_status(self) -> TablesStatus | None:
         return None if self._tables is None else self._tables.status()
+
+    def _page(self, view: OverviewView) -> Page:
+        settings, topics = self._settings, self._topics
+        trust = page_trust(settings.signing_key, settings.trusted_keys)
+        setting = PageSetting(
+            topics=topics,
+            instance=settings.instance,
+            ledger_group=settings.ledger_group,
+            tables_group=settings.tables_group,
+            stalled_s=settings.stalled_s,
+            parts=lambda: self._part_lines(view),
+            overview=view.read,
+            check=RecordCheck(topics.verdicts.name, topics.admissions.name, trust),
+        )
+        return Page(settings.bootstrap, setting)
+
+    def _part_lines(self, view: OverviewView) -> tuple[PartLine, ...]:
+        reasons = self._readiness(view).reasons
+        ledger, tables = self._ledger_status(), self._tables_status()
+        partitions = {
+            LEDGER: () if ledger is None else ledger.partitions,
+            TABLES: () if tables is None else tables.partitions,
+        }
+        return tuple(
+            PartLine(part=part, ready=part not in reasons, reason=reasons.get(part, ""), partitions=partitions[part])
+            for part in self._parts
+        )
 
     def _readiness(self, view: OverviewView) -> Readiness:
         parts: dict[str, str] = {}

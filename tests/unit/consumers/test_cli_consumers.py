@@ -56,7 +56,14 @@ def test_an_override_needs_both_a_name_and_a_reason() -> None:
     [
         (["--since", "2026-01-01T00:00:00"], "no time zone"),
         (["--since", "soon"], "is no time"),
-        (["--since", "400d"], "larger windows"),
+        (["--until", "9999-12-31T23:00:00Z"], "after the year 9999"),
+        (["--capability", "=cmd|x"], "one word of"),
+        (["--release-line", "\x1b[31m"], "one word of"),
+        (["--composition", "+1"], "one word of"),
+        (["--since", "2026-01-01T00:00:00+02:00"], "another zone"),
+        (["--since", "400d", "--granularity", "1m"], "larger windows"),
+        (["--by", "colour"], "divided by"),
+        (["--unknown-tenant", "merge"], "--tenant"),
         (["--json", "--csv"], "choose one"),
     ],
 )

@@ -1,6 +1,15 @@
 """Two different things never share a key."""
 
-from unmask.schemas.keys import flaw_key, mark_key, session_key, tally_key, upstream_route, window_key, window_route
+from unmask.schemas.keys import (
+    flaw_key,
+    mark_key,
+    parity_key,
+    session_key,
+    tally_key,
+    upstream_route,
+    window_key,
+    window_route,
+)
 from unmask.schemas.scope import Scope
 
 A = Scope("1.0", "v1", "kafka", "strict", "x")
@@ -54,3 +63,15 @@ def test_all_scopes_and_all_capabilities_are_written_as_stars() -> None:
     assert window_key(START, 60, None, None) == "60|1767225600|*|*|*"
     assert window_key(START, 60, A, None) == f"60|1767225600|1.0|{A.composition}|*"
     assert session_key("s1", 3) == "s1|3"
+
+
+def test_each_part_of_a_parity_run_is_in_its_key_and_any_composition_is_a_star() -> None:
+    assert parity_key("golden", "1.0", None) == "golden|1.0|*"
+    keys = {
+        parity_key("golden", "1.0", A.composition),
+        parity_key("golden", "1.0", B.composition),
+        parity_key("golden", "1.0", None),
+        parity_key("golden", "1.1", None),
+        parity_key("replay", "1.0", None),
+    }
+    assert len(keys) == 5

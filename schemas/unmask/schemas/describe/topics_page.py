@@ -82,6 +82,8 @@ def _keys() -> str:
         ("window: size, start, scope, capability", keys.window_key(start, 60, scope, "search")),
         ("window as a whole", keys.window_key(start, 60, None, None)),
         ("session snapshot: session, partition", keys.session_key("s1", 3)),
+        ("parity run: suite, release line, composition", keys.parity_key("golden", "2026.1", scope.composition)),
+        ("parity run of a release line in any composition", keys.parity_key("golden", "2026.1", None)),
         ("route of all that belongs to a window: size, start", keys.window_route(start, 60)),
         ("route of an upstream's cells: upstream", keys.upstream_route("search-api")),
     )

@@ -17,6 +17,7 @@ from unmask.schemas.models.event_batch import (
 from unmask.schemas.models.fallback import Fallback
 from unmask.schemas.models.flaw import Flaw, Loss
 from unmask.schemas.models.mark import Mark, ScopeMark, Unaccounted
+from unmask.schemas.models.parity_run import ParityRun
 from unmask.schemas.models.parts import Dropped, FamilyClaim, MaskedOperation, Signature
 from unmask.schemas.models.quarantined import Quarantined
 from unmask.schemas.models.record import Record, from_avro, to_avro
@@ -44,6 +45,7 @@ __all__ = [
     "Mark",
     "MaskedError",
     "MaskedOperation",
+    "ParityRun",
     "Quarantined",
     "Record",
     "ScopeMark",
@@ -73,5 +75,6 @@ MODELS: Mapping[str, type[Record]] = {
     "alert": Alert,
     "quarantine": Quarantined,
     "admission": Admission,
+    "parity": ParityRun,
 }
 """The model of each record."""

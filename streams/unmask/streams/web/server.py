@@ -1,7 +1,7 @@
-"""The web server: /healthz, /readyz and /metrics, in the worker's event loop."""
+"""The web server: /healthz, /readyz, /metrics, and the page's addresses, in the worker's event loop."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from aiohttp import web
@@ -9,7 +9,11 @@ from prometheus_client import CollectorRegistry
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
+from unmask.streams.web.own_name import answer_to_own_names
+
 __all__ = ["EndpointUnavailable", "Readiness", "WebServer"]
+
+_SHUTDOWN_S = 2.0
 
 
 class EndpointUnavailable(OSError):
@@ -46,18 +50,20 @@ class WebServer:
         collector: Collector,
         alive: Callable[[], bool],
         readiness: Callable[[], Readiness],
+        routes: Iterable[web.RouteDef] = (),
     ) -> None:
         self._host, self._port = host, port
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(collector)
         self._alive = alive
         self._readiness = readiness
-        app = web.Application()
+        app = web.Application(middlewares=[answer_to_own_names(host)])
         app.router.add_get("/healthz", self._healthz)
         app.router.add_get("/readyz", self._readyz)
         app.router.add_get("/metrics", self._metrics)
+        app.router.add_routes(routes)
         # Requests are not logged: scrapes come every few seconds, and say nothing.
-        self._runner = web.AppRunner(app, access_log=None)
+        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=_SHUTDOWN_S)
 
     async def start(self) -> int:
         """Listens; the port. Raises EndpointUnavailable where it is taken."""

@@ -125,6 +125,14 @@ def test_an_unreadable_record_spoils_every_scope_since_its_emitters_last_cut() -
     assert [book.unreadable(window_at(second)) for second in (10, 70, 130, 190)] == [1, 1, 2, 0]
 
 
+def test_an_unreadable_record_of_an_emitter_that_was_away_for_days_spoils_an_hour_for_everybody() -> None:
+    days = 3 * 86_400
+    log = living(1, 50)
+    log.append(days, b"garbage", key="e-1")
+    (unclear,) = recount_of(log).unclear
+    assert (unclear.first, unclear.last) == (at(days - 3_600), at(days))
+
+
 def test_a_record_that_the_stream_put_aside_is_unreadable_here_too() -> None:
     recount, (record, *_) = recount_of(Log()), living(1).records
     recount.take(0, 0, record.arrival, record.key, record.value, aside=True)

@@ -110,15 +110,18 @@ def test_what_is_known_of_a_loss_is_shown() -> None:
     assert (row.missing, row.dropped, row.causes) == (5, {"buffer_full": 6}, ("silent", "gap"))
     text = text_of([row])
     for part in (
-        "missing 5",
-        "late 1",
-        "skewed 2",
-        "duplicate batches 3",
+        "5 missing",
+        "6 buffer_full",
         "quarantined 4",
-        "6 (buffer_full)",
         "silent",
     ):
         assert part in text
+    assert [row.late, row.skewed, row.duplicates] == [1, 2, 3]
+    narrow = Console(width=100, record=True, file=io.StringIO())
+    narrow.print(to_table([row], TimeRange(NOON, LATER, 60), width=100))
+    told = " ".join(narrow.export_text().split())
+    for part in ("late 1", "skewed 2", "duplicate"):
+        assert part in told
 
 
 def test_a_record_that_cannot_be_read_makes_its_window_lossy_and_not_absent() -> None:
