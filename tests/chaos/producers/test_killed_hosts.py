@@ -101,6 +101,7 @@ def test_hosts_killed_at_random_moments_are_accounted_for_to_the_last_event(plac
 
 
 def test_an_outage_under_load_with_hosts_that_die_in_it_loses_only_what_it_says(place: Place) -> None:
+    """Case P09: an outage under load, per life of a host."""
     steady = place.host(pause_s=0.002)
     time.sleep(1)
     place.broker.kill()

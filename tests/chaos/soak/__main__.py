@@ -11,7 +11,7 @@ from types import FrameType
 
 from rich.console import Console
 from tests.chaos.soak.plan import DEFAULT_SECONDS, make_plan
-from tests.chaos.soak.report import show
+from tests.chaos.soak.report import as_markdown, show
 from tests.chaos.soak.soak import soak
 
 __all__ = ["main"]
@@ -25,6 +25,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seconds", type=int, default=DEFAULT_SECONDS, help=f"of load (default: {DEFAULT_SECONDS})")
     parser.add_argument("--seed", type=int, default=None, help="of the plan (default: a random one, which is printed)")
     parser.add_argument("--keep", action="store_true", help="leave journals and logs where they are")
+    parser.add_argument("--table", type=Path, default=None, help="also write the report's table as Markdown, to a file")
     given = parser.parse_args(arguments)
     seed = secrets.randbelow(1_000_000) if given.seed is None else given.seed
     console = Console()
@@ -41,6 +42,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         result = soak(make_plan(given.seconds, seed), folder, say)
         show(console, result)
+        if given.table is not None:
+            given.table.write_text(as_markdown(result), encoding="utf-8")
         good = result.good
     finally:
         if good and not given.keep:

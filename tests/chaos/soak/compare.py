@@ -13,11 +13,11 @@ from unmask.schemas.codes import Evidence, Family, Finding
 from unmask.schemas.instants import iso
 from unmask.schemas.windowing import LIFETIME, MICROS
 
-__all__ = ["check_claims", "check_verdicts", "check_windows"]
+__all__ = ["Heard", "check_claims", "check_verdicts", "check_windows"]
 
 _LATEST_US = 20 * MICROS
-"""How long after the first record of a late emitter what was true before it may still be published: 15 s may pass until
-a worker that died has been replaced."""
+"""How long after the ledger has read the first record of a late emitter what was true before it may still be published:
+15 s may pass until a worker that died has been replaced."""
 _CODES = {
     Family.ROUTE_ATTEMPT: "attempts_by_entry_point",
     Family.KERNEL_FALLBACK: "fallbacks_by_reason",
@@ -26,6 +26,15 @@ _CODES = {
 }
 
 Label = tuple[Family, str, str]
+
+
+class Heard(NamedTuple):
+    """When an emitter was heard of, in microseconds."""
+
+    arrived: int
+    """The broker's time of its first record."""
+    known: int
+    """When the ledger had read it."""
 
 
 class _Window(NamedTuple):
@@ -133,9 +142,7 @@ def _check_evidence(
     return worst.value
 
 
-def check_claims(
-    checks: Checks, truth: Truth, claims: Iterable[Claim], first_heard: Mapping[str, int], grace: int
-) -> int:
+def check_claims(checks: Checks, truth: Truth, claims: Iterable[Claim], heard: Mapping[str, Heard], grace: int) -> int:
     """No claim of COMPLETE was ever short of an event, or had one too many. Returns how many had less and were excused.
 
     Excused, with all of its events, is an emitter of which the log had nothing when the window closed (grace after its
@@ -152,8 +159,8 @@ def check_claims(
         for line in lines:
             cell = (claim.seconds, claim.start, line, claim.capability, claim.family)
             for emitter, n in truth.recorded.get(cell, Counter()).items():
-                heard = first_heard[emitter]
-                unknown = heard > closed and claim.published < heard + _LATEST_US
+                first = heard[emitter]
+                unknown = first.arrived > closed and claim.published < first.known + _LATEST_US
                 allowed = {known + n for known in allowed} | (allowed if unknown else set())
         excused += claim.events < max(allowed)
         about = _Window(claim.seconds, claim.start)

@@ -1,55 +1,37 @@
 """The conductor: keeps hosts, workers and brokers going, and does to them what the plan says."""
 
-import json
 import signal
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from random import Random
 
 from tests.chaos.soak.injector import Injector
-from tests.chaos.soak.plan import HOSTS, WORKERS, Action, HostPlan, Plan, Step
-from tests.chaos.soak.processes import Child, start
+from tests.chaos.soak.plan import HOSTS, WORKERS, Action, Plan, Step
+from tests.chaos.soak.slots import Launches, Slot
 from tests.chaos.soak.worker import ENDED
 
 from unmask.consumers.devbroker import JvmBroker
 from unmask.schemas.topics import Topics
-from unmask.streams.settings import StreamSettings
 
 __all__ = ["Conductor"]
 
 _TICK_S = 0.05
 _RESTART_S = (0.2, 3.0)
 _BROKER_DOWN_S = (3.0, 8.0)
-_BROKER_START_S = 120.0
-_HOST_END_S = 150.0
+_BROKER_START_S = 300.0
+_WORKER_START_S = 300.0
+_HOST_BEGIN_S = 300.0
+_HOST_END_S = 800.0  # longer than a host itself waits for its deliveries
 _WORKER_END_S = 40.0
-
-
-@dataclass(slots=True)
-class _Slot:
-    """A place that a process has, life after life."""
-
-    name: str
-    launch: Callable[[int], Child]
-    lives: int = 0
-    child: Child | None = None
-    restart_at: float = 0.0
-    expected: bool = True
-    """Whether the child's end was ours to see, or to bring about."""
-    resume_at: float | None = None
-
-    def start(self) -> None:
-        self.lives += 1
-        self.child = self.launch(self.lives)
-        self.expected = False
-        self.resume_at = None
-
-    def running(self) -> bool:
-        return self.child is not None and self.child.running()
+_STRETCH = 3
+"""A slow machine has so many times as long as planned to do all that is planned."""
+_LOOK_S = 1.0
+_GIVEN_AWAY = "partitions were given to another worker while this one was away"
 
 
 @dataclass
@@ -66,32 +48,42 @@ class Conductor:
     """How often each action was done."""
     faults: list[str] = field(default_factory=list)
     """Processes that ended as they must not."""
+    first_commit_s: float = 0.0
+    """From the start of the first workers until each partition had been committed."""
+    load_s: float = 0.0
+    """How long the load lasted."""
 
     def __post_init__(self) -> None:
         self._random = Random(self.plan.seed + 1)
-        self._hosts = {host.name: _Slot(host.name, lambda n, h=host: self._launch_host(h, n)) for host in HOSTS}  # type: ignore[misc]
-        self._workers = {name: _Slot(name, lambda n, w=name: self._launch_worker(w, n)) for name in WORKERS}  # type: ignore[misc]
+        start = Launches(self.plan, self.folder, self.journals, self.broker.bootstrap, self.topics.namespace)
+        self._hosts = {host.name: Slot(host.name, partial(start.host, host)) for host in HOSTS}
+        self._workers = {name: Slot(name, partial(start.worker, name)) for name in WORKERS}
         self._broker_down: dict[int, float] = {}
+        self._cut_off_at = 0.0
         self._broker_thread: threading.Thread | None = None
-        self._environment = {
-            "KAFKA_BOOTSTRAP_SERVERS": self.broker.bootstrap, "UNMASK_NAMESPACE": self.topics.namespace,
-        }  # fmt: skip
 
     @property
     def journals(self) -> Path:
         """Where the hosts' journals are."""
         return self.folder / "journals"
 
-    def run(self) -> None:
-        """The whole plan, from the first process to the last."""
+    def run(self, committed: Callable[[], bool], enough: Callable[[], bool]) -> None:
+        """The whole plan, from the first process to the last.
+
+        The load begins once all partitions are `committed`. It ends after the time that was planned, or as much later
+        as a slow machine takes until every step is done and it was `enough`.
+        """
         self.journals.mkdir()
-        for slot in self._workers.values():
-            slot.start()
-        time.sleep(6.0)
+        self._start_workers(committed)
         for slot in self._hosts.values():
             slot.start()
         began, steps = time.monotonic(), list(self.plan.steps)
-        while (elapsed := time.monotonic() - began) < self.plan.seconds:
+        looked, satisfied = 0.0, False
+        while (elapsed := time.monotonic() - began) < self.plan.seconds or not (satisfied and not steps):
+            if elapsed >= _STRETCH * self.plan.seconds:
+                break
+            if elapsed >= self.plan.seconds and elapsed - looked >= _LOOK_S:
+                looked, satisfied = elapsed, enough()
             for step in [step for step in steps if step.at <= elapsed]:
                 # One whose target is not there yet waits for it, and holds no other one back.
                 if self._do(step):
@@ -100,8 +92,23 @@ class Conductor:
                     self.say(f"{elapsed:6.1f} s  {step.action} {step.target}")
             self._tend()
             time.sleep(_TICK_S)
+        self.load_s = time.monotonic() - began
         self.faults.extend(f"there was no time for {step.action} {step.target}" for step in steps)
         self._settle()
+
+    def _start_workers(self, committed: Callable[[], bool]) -> None:
+        began = time.monotonic()
+        for slot in self._workers.values():
+            slot.start()
+        while not committed() and time.monotonic() - began < _WORKER_START_S:
+            self._tend_workers(time.monotonic())
+            time.sleep(_TICK_S)
+        self.first_commit_s = time.monotonic() - began
+
+    def workers_away(self) -> int:
+        """How often a worker that had been stopped, or cut off by a broker's death, found that others did its work."""
+        logs = (self.folder / f"worker-{name}.log" for name in WORKERS)
+        return sum(log.read_text(errors="replace").count(_GIVEN_AWAY) for log in logs if log.exists())
 
     def worker_ends(self) -> list[str]:
         """What workers said that ended by themselves, which they may where they cannot go on. Also one that was killed
@@ -118,7 +125,7 @@ class Conductor:
         for slot in self._hosts.values():
             if not slot.running():
                 slot.start()
-        deadline = time.monotonic() + _HOST_END_S
+        deadline = time.monotonic() + _HOST_BEGIN_S
         while not all(map(self._begun, self._hosts.values())) and time.monotonic() < deadline:
             time.sleep(_TICK_S)
         for slot in self._hosts.values():
@@ -174,17 +181,23 @@ class Conductor:
             self.broker.kill(int(target))
             self._broker_down[int(target)] = now + self._random.uniform(*_BROKER_DOWN_S)
         elif step.action is Action.CUT_OFF:
+            slot = self._hosts[target]
+            if not self._begun(slot) or not slot.running() or slot.expected:
+                return False
             self._cut_off(target).touch()
+            self._cut_off_at = now
         elif step.action is Action.RETURN:
+            if not self._cut_off(target).exists() or now - self._cut_off_at < self.plan.away_s:
+                return False
             self._cut_off(target).unlink()
         else:
             self.injector.put_unreadable(int(target))
         return True
 
-    def _begun(self, host: _Slot) -> bool:
+    def _begun(self, host: Slot) -> bool:
         return (self.journals / f"{host.name}-{host.lives}.json").exists()
 
-    def _kill(self, slot: _Slot, now: float) -> None:
+    def _kill(self, slot: Slot, now: float) -> None:
         if slot.child is not None:
             slot.child.kill()
         slot.expected = True
@@ -239,31 +252,3 @@ class Conductor:
             time.sleep(_TICK_S)
         if self._broker_thread is not None:
             self._broker_thread.join(_BROKER_START_S)
-
-    def _launch_host(self, host: HostPlan, number: int) -> Child:
-        life = f"{host.name}-{number}"
-        arguments = [
-            *("--name", host.name, "--life", life, "--folder", str(self.journals)),
-            *("--outbox", str(self.folder / "outbox" / host.name), "--release-line", host.release_line),
-            *(
-                "--rate",
-                str(self.plan.rate),
-                "--skew",
-                str(host.skew_s),
-                "--seed",
-                str(self._random.randrange(1 << 30)),
-            ),
-        ]
-        return start(life, self.folder / f"host-{host.name}.log", "tests.chaos.soak.host", arguments, self._environment)
-
-    def _launch_worker(self, name: str, number: int) -> Child:
-        plan = self.plan
-        settings = StreamSettings(
-            bootstrap=self.broker.bootstrap, namespace=self.topics.namespace, instance=name, static_membership=True,
-            window_seconds=plan.window_seconds, grace_ms=plan.grace_ms, write_off_s=plan.write_off_s,
-            open_horizon_s=plan.open_horizon_s, session_timeout_ms=plan.session_timeout_ms, port=0,
-        )  # fmt: skip
-        log = self.folder / f"worker-{name}.log"
-        return start(
-            f"{name}-{number}", log, "tests.chaos.soak.worker", [json.dumps(asdict(settings))], self._environment
-        )

@@ -29,7 +29,9 @@ _OPERATIONS = (4, 30)
 _DEGRADED_SHARE = 0.12
 _CLEAN_SHARE = 0.35  # of the sessions: nothing goes wrong in them
 _FAILURE_SHARE = 0.1
-_CLOSE_S = _ADOPTION_S = 60.0
+_STANDSTILL_S = 240.0
+_LONGEST_S = 600.0
+_CLOSE_S = 120.0
 
 
 class Clock:
@@ -179,13 +181,23 @@ class Host:
         )
 
 
-def _await_adoption(settings: EmitterSettings, emitter: Emitter) -> None:
-    """Until the emitter has sent what its predecessors on this host left, or for long enough."""
-    deadline = time.monotonic() + _ADOPTION_S
-    above = settings.outbox
-    while above is not None and time.monotonic() < deadline:
-        if all(path.name == emitter.emitter_id for path in above.glob("*")):
+def _await_delivery(settings: EmitterSettings, emitter: Emitter) -> None:
+    """Until all that it recorded, and all that its predecessors on this host left, is delivered.
+
+    It may take long where machine or brokers are slow; it is over only once nothing has moved for minutes.
+    """
+    above, now = settings.outbox, time.monotonic()
+    assert above is not None
+    end, moved, before, flushed = now + _LONGEST_S, now, None, False
+    while now < min(end, moved + _STANDSTILL_S):
+        flushed = flushed or emitter.flush(1.0)
+        left = sorted(path.name for path in above.iterdir() if path.name != emitter.emitter_id)
+        if flushed and not left:
             return
+        state = (sum(count.pending for count in emitter.counts().families.values()), left)
+        now = time.monotonic()
+        if state != before:
+            moved, before = now, state
         time.sleep(0.1)
 
 
@@ -216,7 +228,7 @@ def main() -> None:
         host=given.name, emitter_id=emitter.emitter_id, release_line=given.release_line, skew_s=given.skew
     )  # fmt: skip
     Host(journal, emitter, clock, given.rate, given.life, given.seed, told).run()
-    _await_adoption(settings, emitter)
+    _await_delivery(settings, emitter)
     report = emitter.close(_CLOSE_S)
     if not report.complete or emitter.health().internal_errors:
         sys.exit(f"not everything was delivered: {report} {emitter.health()}")

@@ -10,9 +10,11 @@ from collections import deque
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 
-from unmask.consumers.topic_reader import TopicReader
+from unmask.consumers.topic_reader import Row, TopicReader
 from unmask.consumers.topic_source import TopicSource
 from unmask.consumers.unreadable import TopicUnreadable
+from unmask.schemas.codec import decode_any
+from unmask.schemas.errors import DecodeError
 from unmask.schemas.kafka import producer_config
 from unmask.schemas.topics import Topics
 
@@ -20,7 +22,16 @@ __all__ = ["Injector"]
 
 _KEPT = 4_000
 _RECENT = 40
+_PROMPT_US = 5_000_000
 _PAUSE_S = 0.1
+
+
+def _told_promptly(row: Row) -> bool:
+    try:
+        _, batch = decode_any(("event_batch",), row.value)
+    except DecodeError:
+        return False
+    return row.timestamp_ms * 1_000 - int(batch["sent_at"]) < _PROMPT_US
 
 
 class Injector:
@@ -34,6 +45,7 @@ class Injector:
         self._producer = Producer(producer_config(bootstrap, linger_ms=5, log_level=2))
         self._kept: list[tuple[int, bytes, bytes]] = []
         self._newest: deque[tuple[int, bytes, bytes]] = deque(maxlen=_RECENT)
+        self._prompt: deque[tuple[int, bytes, bytes]] = deque(maxlen=_RECENT)
         self._met = 0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="injector", daemon=True)
@@ -75,7 +87,7 @@ class Injector:
                         while owed >= 1 and self._kept:
                             owed -= 1
                             self._replay()
-                        while self._wanted and self._kept:
+                        while self._wanted and self._prompt:
                             self._wanted -= 1
                             self._spoil()
                         self._producer.poll(0)
@@ -93,6 +105,8 @@ class Injector:
             record = (row.partition, row.key, row.value)
             self._met += 1
             self._newest.append(record)
+            if _told_promptly(row):
+                self._prompt.append(record)
             if len(self._kept) < _KEPT:
                 self._kept.append(record)
             elif (place := self._random.randrange(self._met)) < _KEPT:
@@ -105,8 +119,9 @@ class Injector:
 
     def _spoil(self) -> None:
         draw = self._random
-        # Of emitters that live: one that is long dead would spoil all windows since its death.
-        partition, key, value = draw.choice(self._newest)
+        # An unreadable record spoils all windows since its emitter's last cut, minutes of them where that is long dead
+        # or has a clock that is behind. Then no window would be left that has to be COMPLETE.
+        partition, key, value = draw.choice(self._prompt)
         kind = draw.randrange(5)
         if kind == 0:
             value = draw.randbytes(draw.randint(1, 200))

@@ -9,13 +9,14 @@ import json
 import mmap
 import os
 import struct
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, NamedTuple
 
-__all__ = ["Entry", "Journal", "Kind", "LifeJournal", "read_journals"]
+__all__ = ["Entry", "Journal", "Kind", "LifeJournal", "count_entries", "read_journals"]
 
 _ENTRY = struct.Struct("<BBBBIIQ")
 _MARK = 0xA5
@@ -94,6 +95,17 @@ class LifeJournal:
     def session_id(self, session: int) -> str:
         """A session's name."""
         return f"{self.name}-{session}"
+
+
+def count_entries(folder: Path) -> int:
+    """How many entries all journals of a folder have by now; they may still be written."""
+    return sum(map(_length, folder.glob(f"*{_SUFFIX}")))
+
+
+def _length(path: Path) -> int:
+    # Entries are written one after the other into zeros, so that halving finds the first that is none.
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        return bisect_left(range(_ENTRIES), True, key=lambda n: data[n * _ENTRY.size] == 0)
 
 
 def read_journals(folder: Path) -> list[LifeJournal]:

@@ -89,7 +89,7 @@ def later_than(life: Life, seconds: int, horizon: int) -> int:
     late = 0
     for batch in life.chain.in_order():
         for family in FAMILY_OF.values():
-            for _, told in _arrays(batch.body)[family]:
+            for _, told, _ in _arrays(batch.body)[family]:
                 end = window_start(_counts_at(batch, told), seconds) + seconds * MICROS
                 late += end + horizon <= batch.arrival
     return late
@@ -97,7 +97,8 @@ def later_than(life: Life, seconds: int, horizon: int) -> int:
 
 def _read(checks: Checks, journal: LifeJournal, chain: Chain) -> Life:
     life, about = Life(journal, chain), journal.name
-    checks.equal("accounts", f"{about}: batches", list(range(1, len(chain.seqs) + 1)), chain.seqs)
+    missing = sorted(set(range(1, chain.last.seq + 1)) - set(chain.seqs))
+    checks.equal("accounts", f"{about}: batches that never arrived", [], missing)
     accounts = {account["family"]: account for account in chain.last.body["accounts"]}
     entries: dict[Family, list[Entry]] = defaultdict(list)
     for entry in journal.entries:
@@ -125,9 +126,9 @@ def _read(checks: Checks, journal: LifeJournal, chain: Chain) -> Life:
 
 def _match(checks: Checks, life: Life, family: Family, written: list[Entry], delivered: list[Any]) -> None:
     """Pairs what arrived with the journal, label by label, and what is left with what is lost."""
-    arrived: dict[tuple[str, str], list[tuple[int, int, int]]] = defaultdict(list)
-    for label, told, instant, earliest in delivered:
-        arrived[label].append((told, instant, earliest))
+    arrived: dict[tuple[str, str], list[tuple[int, int, int, str | None]]] = defaultdict(list)
+    for label, told, instant, earliest, whose in delivered:
+        arrived[label].append((told, instant, earliest, whose))
     for pairs in arrived.values():
         pairs.reverse()
     last_cut = life.chain.last.cut if len(life.chain.seqs) < 2 else life.chain.batches[life.chain.seqs[-2]].cut
@@ -139,7 +140,9 @@ def _match(checks: Checks, life: Life, family: Family, written: list[Entry], del
                     "events", False, f"{life.journal.name} {family} {label}: the log has fewer than the journal"
                 )
                 continue
-            told, instant, earliest = arrived[label].pop()
+            told, instant, earliest, whose = arrived[label].pop()
+            owner = _whose(life, family, entry)
+            checks.equal("events", f"{life.journal.name} {family} {label} at {told}: whose", owner, whose)
             # The SDK moves an event that was recorded during a cut to just behind it, and no event anywhere else.
             checks.holds(
                 "events", told == entry.micros or entry.micros < told == earliest,
@@ -152,6 +155,14 @@ def _match(checks: Checks, life: Life, family: Family, written: list[Entry], del
             life.lost.append(Event(family, *label, None if ahead else max(entry.micros, last_cut + 1), entry))
     left = sum(map(len, arrived.values()))
     checks.equal("events", f"{life.journal.name} {family}: events in the log that the journal does not have", 0, left)
+
+
+def _whose(life: Life, family: Family, entry: Entry) -> str | None:
+    """The operation, or else the session, that an event must name."""
+    if not entry.session or family is Family.ROUTE_ATTEMPT:
+        return None
+    session = life.journal.session_id(entry.session)
+    return session if family is Family.SESSION_TEARDOWN else f"{session}-{entry.operation}"
 
 
 def label_of(family: Family, entry: Entry) -> tuple[str, str]:
@@ -176,33 +187,36 @@ def _class_of(signature: str) -> str:
     return signature
 
 
-def _arrays(body: dict[str, Any]) -> dict[Family, list[tuple[tuple[str, str], int]]]:
-    """Labels and instants of a batch's events."""
+def _arrays(body: dict[str, Any]) -> dict[Family, list[tuple[tuple[str, str], int, str | None]]]:
+    """Labels, instants, and the operation or session, of a batch's events."""
     return {
         Family.ROUTE_ATTEMPT: [
-            ((group["capability"], group["entry_point"]), at)
+            ((group["capability"], group["entry_point"]), at, None)
             for group in body["route_attempts"]
             for at in group["occurred_at"]
         ],
         Family.KERNEL_FALLBACK: [
-            ((event["capability"], event["reason_code"]), event["occurred_at"]) for event in body["kernel_fallbacks"]
+            ((event["capability"], event["reason_code"]), event["occurred_at"], event["operation_id"])
+            for event in body["kernel_fallbacks"]
         ],
         Family.MASKED_ERROR: [
-            ((NOTHING, _class_of(event["masked_upstream_signature"])), event["occurred_at"])
+            ((NOTHING, _class_of(event["masked_upstream_signature"])), event["occurred_at"], event["operation_id"])
             for event in body["masked_errors"]
         ],
         Family.SESSION_TEARDOWN: [
-            ((NOTHING, event["outcome"]), event["occurred_at"]) for event in body["session_teardowns"]
+            ((NOTHING, event["outcome"]), event["occurred_at"], event["session_id"])
+            for event in body["session_teardowns"]
         ],
     }
 
 
-def _delivered(chain: Chain, family: Family) -> Iterator[tuple[tuple[str, str], int, int, int]]:
-    """Label, instant as told, instant at which it must count, and the batch's earliest, of every event that arrived."""
+def _delivered(chain: Chain, family: Family) -> Iterator[tuple[tuple[str, str], int, int, int, str | None]]:
+    """Label, instant as told, instant at which it must count, the batch's earliest, and whose it is, of every event
+    that arrived."""
     earliest = chain.started
     for batch in chain.in_order():
-        for label, told in _arrays(batch.body)[family]:
-            yield label, told, _counts_at(batch, told), earliest
+        for label, told, whose in _arrays(batch.body)[family]:
+            yield label, told, _counts_at(batch, told), earliest, whose
         earliest = batch.body["sent_at"] + 1
 
 

@@ -20,6 +20,7 @@ __all__ = ["AHEAD_US", "Batch", "Chain", "Log", "read_log"]
 
 AHEAD_US = 300_000_000
 _UNKNOWN_US = 10_000_000  # an unreadable record of an unknown emitter may tell of so much time before it
+_LONGEST_US = 3_600_000_000  # and one of any emitter of no more than this
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,8 @@ class Chain:
     first_heard: int
     """The broker's time of its first record."""
     started: int
+    first_offset: int = 0
+    """Where its first record stands."""
     batches: dict[int, Batch] = field(default_factory=dict)
     _seqs: list[int] = field(default_factory=list)
 
@@ -112,7 +115,7 @@ def _take(log: Log, partition: int, offset: int, arrival: int, key: bytes, value
             raise DecodeError("EMPTY_KEY", "another key")  # type: ignore[arg-type]
     except DecodeError as error:
         known = log.chains.get(key.decode(errors="replace"))
-        since = arrival - _UNKNOWN_US if known is None else known.last.cut
+        since = arrival - _UNKNOWN_US if known is None else max(known.last.cut, arrival - _LONGEST_US)
         log.unreadable.append((min(since, arrival), max(since, arrival)))
         log.reasons[str(error.reason)] += 1
         return
@@ -122,6 +125,6 @@ def _take(log: Log, partition: int, offset: int, arrival: int, key: bytes, value
             body["emitter"]["started_at"], arrival if body["sent_at"] > arrival + AHEAD_US else body["sent_at"]
         )
         line = body["emitter"]["scope"]["release_line"]
-        chain = log.chains[emitter_id] = Chain(emitter_id, line, partition, arrival, started)
+        chain = log.chains[emitter_id] = Chain(emitter_id, line, partition, arrival, started, offset)
     if not chain.take(offset, arrival, body):
         log.duplicates.append((chain.release_line, arrival))

@@ -1,10 +1,10 @@
 """What a soak does and when, from its length and its seed alone; and what it must at least have done at its end."""
 
 import random
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 
-__all__ = ["DEFAULT_SECONDS", "HOSTS", "WORKERS", "Action", "HostPlan", "Minimums", "Plan", "Step", "make_plan"]
+__all__ = ["DEFAULT_SECONDS", "FULL", "HOSTS", "WORKERS", "Action", "HostPlan", "Minimums", "Plan", "Step", "make_plan"]
 
 DEFAULT_SECONDS = 600
 _SHORTEST = 60
@@ -74,6 +74,17 @@ class Minimums:
     replays: int
     unreadable: int
 
+    def less_than(self, others: "Minimums") -> dict[str, tuple[int, int]]:
+        """Name to both numbers, of what is aimed at here less than there."""
+        there = asdict(others)
+        return {name: (n, there[name]) for name, n in asdict(self).items() if n < there[name]}
+
+
+FULL = Minimums(
+    events=1_000_000, worker_kills=20, worker_stops=2, host_kills=20, broker_kills=3, replays=1_000, unreadable=60
+)
+"""What a run of the default length must have done."""
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -116,8 +127,9 @@ def make_plan(seconds: int, seed: int) -> Plan:
         return max(least, round(most * share))
 
     minimums = Minimums(
-        events=round(1_000_000 * share), worker_kills=scaled(20), worker_stops=scaled(2), host_kills=scaled(20),
-        broker_kills=scaled(3), replays=scaled(1_000), unreadable=scaled(60, 10),
+        events=scaled(FULL.events), worker_kills=scaled(FULL.worker_kills), worker_stops=scaled(FULL.worker_stops),
+        host_kills=scaled(FULL.host_kills), broker_kills=scaled(FULL.broker_kills), replays=scaled(FULL.replays),
+        unreadable=scaled(FULL.unreadable, 10),
     )  # fmt: skip
     leave, away_s = 0.3 * seconds, round(max(30.0, 0.15 * seconds))
     steps = [Step(leave, Action.CUT_OFF, "away"), Step(leave + away_s, Action.RETURN, "away")]

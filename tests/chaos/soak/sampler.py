@@ -1,12 +1,15 @@
 """The sampler: reads windows and verdicts all the while, as any reader could, and keeps every claim of COMPLETE.
 
-It reads the whole log of the windows topic, so that no record that ever stood there escapes it, however short.
+It reads the whole log of the windows topic, so that no record that ever stood there escapes it, however short. Beside
+that it follows the ledger's marks, which tell when each source partition had been read up to where.
 """
 
 import threading
 import time
 from collections import Counter
 from typing import Any, NamedTuple
+
+from tests.chaos.soak.marks import Marks
 
 from unmask.consumers.topic_reader import Row, TopicReader
 from unmask.consumers.topic_source import TopicSource
@@ -18,6 +21,10 @@ from unmask.schemas.topics import Topics
 __all__ = ["FAMILIES", "Claim", "Sampler", "family_count"]
 
 FAMILIES = (Family.ROUTE_ATTEMPT, Family.KERNEL_FALLBACK, Family.MASKED_ERROR, Family.SESSION_TEARDOWN)
+
+
+_READ: dict[str, list[int] | None] = {"windows": None, "verdicts": None, "tallies": [0]}
+"""Topics and their partitions; each of the tallies has the marks of all source partitions."""
 
 
 class Claim(NamedTuple):
@@ -48,7 +55,7 @@ class Sampler:
     """A thread that reads until it is stopped."""
 
     def __init__(self, bootstrap: str, topics: Topics) -> None:
-        self._sources = {name: TopicSource(getattr(topics, name).name, bootstrap) for name in ("windows", "verdicts")}
+        self._sources = {name: TopicSource(getattr(topics, name).name, bootstrap) for name in _READ}
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="sampler", daemon=True)
         self.lock = threading.Lock()
@@ -59,6 +66,7 @@ class Sampler:
         self.windows: dict[bytes, dict[str, Any]] = {}
         """What stands, by key."""
         self.verdicts: dict[str, dict[str, Any]] = {}
+        self.marks = Marks()
         self.error: Exception | None = None
 
     def start(self) -> None:
@@ -71,7 +79,7 @@ class Sampler:
         self._thread.join(30.0)
 
     def _run(self) -> None:
-        positions: dict[str, dict[int, int]] = {"windows": {}, "verdicts": {}}
+        positions: dict[str, dict[int, int]] = {name: {} for name in _READ}
         while not self._stop.is_set():
             try:
                 self._read(positions)
@@ -83,10 +91,10 @@ class Sampler:
                 return
 
     def _read(self, positions: dict[str, dict[int, int]]) -> None:
-        readers = {
-            name: TopicReader(source, resume=positions[name], timeout=10.0) for name, source in self._sources.items()
-        }
+        readers: dict[str, TopicReader] = {}
         try:
+            for name, source in self._sources.items():
+                readers[name] = TopicReader(source, _READ[name], resume=positions[name], timeout=10.0)
             while not self._stop.is_set():
                 for name, reader in readers.items():
                     rows = reader.read(0.1)
@@ -100,6 +108,11 @@ class Sampler:
 
     def _take(self, name: str, row: Row) -> None:
         key = row.key or b""
+        if name == "tallies":
+            if key.startswith(b"m|") and row.value is not None:
+                mark = decode("evidence_mark", row.value)
+                self.marks.take(mark["partition"], mark["offset"], row.timestamp_ms * 1_000)
+            return
         if name == "verdicts":
             if row.value is None:
                 self.verdicts.pop(key.decode(), None)

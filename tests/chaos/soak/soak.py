@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from tests.chaos.soak.checks import Checks
-from tests.chaos.soak.compare import check_claims, check_verdicts, check_windows
+from tests.chaos.soak.compare import Heard, check_claims, check_verdicts, check_windows
 from tests.chaos.soak.conductor import Conductor
 from tests.chaos.soak.injector import Injector
-from tests.chaos.soak.journal import read_journals
+from tests.chaos.soak.journal import count_entries, read_journals
 from tests.chaos.soak.lives import Life, later_than, read_lives
-from tests.chaos.soak.log import Log, read_log
-from tests.chaos.soak.plan import Action, Plan
+from tests.chaos.soak.log import Chain, Log, read_log
+from tests.chaos.soak.plan import HOSTS, Action, Plan
 from tests.chaos.soak.sampler import Sampler
 from tests.chaos.soak.truth import ExpectedVerdict, Truth, expected_verdicts
 
@@ -29,9 +29,15 @@ __all__ = ["Result", "soak"]
 
 _NODES = 3
 _PARTITIONS = 6
-_SETTLE_S = 150.0
 _LOOK_S = 3.0
-_VERIFY_S = 400.0
+_NOTHING_MOVES_S = 60.0
+_SETTLE_S = 900.0
+"""What is published may take so long to be right on a slow machine, as long as it changes."""
+_VERIFY_S = 1_200.0
+_STANDSTILL_S = 240.0
+"""A partition that nobody counts for so long has been forgotten, however slow the machine is."""
+_START_S = 300.0
+_SPARE = 1.02  # entries of a journal are a little more than its events
 
 
 @dataclass(slots=True)
@@ -60,6 +66,13 @@ class Result:
     corrected: int = 0
     """Events that came after the cells of their window had been closed for good."""
     skewed: int = 0
+    late_of_cut_off: int = 0
+    """Such events of the host that was cut off."""
+    first_commit_s: float = 0.0
+    standstill_s: float = 0.0
+    """The longest time in which nobody counted a partition."""
+    workers_away: int = 0
+    load_s: float = 0.0
     verify: int | None = None
     verify_said: str = ""
     settled_s: float = 0.0
@@ -75,7 +88,7 @@ def soak(plan: Plan, folder: Path, say: Callable[[str], None]) -> Result:
     """Runs it. Raises what keeps it from being run at all."""
     began = time.monotonic()
     broker = JvmBroker(folder / "kafka", nodes=_NODES)
-    broker.start()
+    broker.start(_START_S)
     try:
         topics = Topics("soak", events_partitions=_PARTITIONS, table_partitions=_PARTITIONS)
         create_topics(broker.bootstrap, topics, _NODES)
@@ -95,7 +108,7 @@ def _run(plan: Plan, folder: Path, broker: JvmBroker, topics: Topics, say: Calla
     try:
         sampler.start()
         injector.start()
-        conductor.run()
+        conductor.run(lambda: sampler.marks.partitions == _PARTITIONS, lambda: _enough(plan, conductor, injector))
         injector.stop()
         say("The load is over; the hosts end.")
         conductor.end_hosts()
@@ -107,8 +120,16 @@ def _run(plan: Plan, folder: Path, broker: JvmBroker, topics: Topics, say: Calla
         sampler.stop()
     result.faults += [*conductor.faults, *(repr(e) for e in (sampler.error, injector.error) if e is not None)]
     result.worker_ends, result.done = conductor.worker_ends(), conductor.done
+    result.workers_away, result.load_s = conductor.workers_away(), conductor.load_s
+    result.first_commit_s = conductor.first_commit_s
     _check_minimums(result)
     return result
+
+
+def _enough(plan: Plan, conductor: Conductor, injector: Injector) -> bool:
+    least = plan.minimums
+    events = count_entries(conductor.journals)
+    return events >= least.events * _SPARE and injector.replayed >= least.replays
 
 
 def _examine(
@@ -128,9 +149,16 @@ def _examine(
     verdicts = expected_verdicts(result.lives)
     say(f"{sum(len(j.entries) for j in journals):,} journal entries and {result.log.records:,} records are read; now "
         "everything published must come to agree.")  # fmt: skip
+    moved, before = began, None
     while True:
         checks, windows = _look(result, sampler, truth, verdicts)
-        if checks.good or time.monotonic() - began > _SETTLE_S + plan.window_seconds[-1]:
+        now = time.monotonic()
+        # Records alone are no progress: silence is told of for ever.
+        if checks.failed != before:
+            moved, before = now, checks.failed
+        # The last window is over only so much later, and all that time nothing may change.
+        patience = _NOTHING_MOVES_S + plan.window_seconds[-1]
+        if checks.good or now - moved > patience or now - began > _SETTLE_S:
             break
         conductor.tend_workers()
         time.sleep(_LOOK_S)
@@ -140,7 +168,8 @@ def _examine(
     checks, windows = _look(result, sampler, truth, verdicts)
     with sampler.lock:
         claims, result.published = list(sampler.claims), sampler.records
-    heard = {emitter: chain.first_heard for emitter, chain in result.log.chains.items()}
+        result.standstill_s = sampler.marks.standstill(time.time_ns() // 1_000) / MICROS
+    heard = {emitter: _heard(sampler, chain) for emitter, chain in result.log.chains.items()}
     result.excused = check_claims(checks, truth, claims, heard, plan.grace_ms * 1_000)
     result.claims = checks.compared["claims"]
     for part in (settled, checks):
@@ -150,8 +179,17 @@ def _examine(
     result.verdicts.update(str(verdict.verdict) for verdict in verdicts.values())
     whole = [w for w in windows if w["window_seconds"] == plan.window_seconds[0] and w["scope"] is None]
     horizon = plan.open_horizon_s * MICROS
-    result.corrected = sum(later_than(life, plan.window_seconds[0], horizon) for life in result.lives)
+    later = [(life.journal.host, later_than(life, plan.window_seconds[0], horizon)) for life in result.lives]
+    away = {host.name for host in HOSTS if host.away}
+    result.corrected = sum(late for _, late in later)
+    result.late_of_cut_off = sum(late for host, late in later if host in away)
     result.late, result.skewed = (sum(w[name] for w in whole) for name in ("late", "skewed"))
+
+
+def _heard(sampler: Sampler, chain: Chain) -> Heard:
+    with sampler.lock:
+        known = sampler.marks.known_at(chain.partition, chain.first_offset)
+    return Heard(chain.first_heard, chain.first_heard if known is None else max(known, chain.first_heard))
 
 
 def _look(
@@ -172,7 +210,7 @@ def _verify(result: Result, broker: JvmBroker, topics: Topics, say: Callable[[st
     sizes = [argument for size in (*plan.window_seconds, 0) for argument in ("--window-seconds", str(size))]
     ran = subprocess.run(
         [
-            *(sys.executable, "-m", "unmask.consumers.cli.main", "verify", *sizes, "--settle", "30"),
+            *(sys.executable, "-m", "unmask.consumers.cli.main", "verify", *sizes, "--settle", "120"),
             *("--write-off-seconds", str(plan.write_off_s), "--bootstrap", broker.bootstrap),
             *("--namespace", topics.namespace),
         ],
@@ -192,6 +230,10 @@ def _check_minimums(result: Result) -> None:
         ("broker kills", least.broker_kills, done[Action.KILL_BROKER]),
         ("replays", least.replays, result.replayed),
         ("unreadable records", least.unreadable, result.unreadable),
+        ("events of a host whose clock is minutes ahead", 1, result.skewed),
+        ("events of the host that was cut off which came after their cells were closed", 1, result.late_of_cut_off),
     ):
         if had < wanted:
             result.faults.append(f"too few {what} to prove anything: {had:,} of {wanted:,}")
+    if result.standstill_s > _STANDSTILL_S:
+        result.faults.append(f"nobody counted a partition for {result.standstill_s:.0f} s")

@@ -126,7 +126,9 @@ def _verdicts(life: Life) -> Iterator[tuple[str, ExpectedVerdict]]:
     for session in sorted(arrived.keys() | {s for s in operations if life.journal.session_id(s) in opened}
                           | {_number(name) for name in opened}):  # fmt: skip
         name, events = life.journal.session_id(session), arrived[session]
-        teardown = next((event for event in events if event.family is Family.SESSION_TEARDOWN), None)
+        # Whether its end is known is for the log to say; where it says so of another session, that is found elsewhere.
+        torn_down = (event for event in events if event.family is Family.SESSION_TEARDOWN)
+        teardown = next(torn_down, None) if name in ended else None
         seen = {event.entry.operation for event in events if event.family is not Family.SESSION_TEARDOWN}
         if teardown is None:
             yield (

@@ -13,7 +13,7 @@ from unmask.schemas.windowing import LIFETIME, MICROS, window_start
 from unmask.streams.ledger.rules import FoldRules
 from unmask.streams.ledger.state import Cell, CellId, Correction, Labelled, PartitionState
 
-__all__ = ["MERGED_LABEL", "BatchCounter", "add_cell"]
+__all__ = ["MERGED_LABEL", "BatchCounter", "add_cell", "count_known"]
 
 MERGED_LABEL = "merged_labels"
 """Stands for the labels that came after the partition had as many series as it keeps apart."""
@@ -24,6 +24,7 @@ _ATTEMPT, _FALLBACK, _MASKED = Measure.ROUTE_ATTEMPT.value, Measure.KERNEL_FALLB
 _TEARDOWN, _EMITTERS, _LATE = Measure.SESSION_TEARDOWN.value, Measure.EMITTERS.value, Measure.LATE.value
 _SKEWED, _DUPLICATES, _UPSTREAM = Measure.SKEWED.value, Measure.DUPLICATES.value, Measure.UPSTREAM.value
 _ALL_TIME = (0, LIFETIME)
+Instants = list[int] | tuple[int, ...] | NDArray[np.int64]
 _MAX_SHORTCUTS = 10_000  # per scope
 
 
@@ -32,6 +33,35 @@ def add_cell(state: PartitionState, key: CellId, cell: Cell) -> Cell:
     state.cells[key] = cell
     state.windows.setdefault((key[0], key[1]), set()).add(key)
     return cell
+
+
+def count_known(state: PartitionState, rules: FoldRules, scope: Scope, batch: dict[str, Any], latest: int) -> bool:
+    """Counts a batch of attempts alone where all of them share windows that are known already; else counts nothing.
+
+    The usual case of a batch that was read quickly, without a counter of its own.
+    """
+    first, last, _ = batch["summary"]
+    shortcuts, grain = state.shortcuts.get(scope), rules.grain_us
+    part = first // grain
+    if shortcuts is None or last > latest or last // grain != part:
+        return False
+    newest = max(state.newest, state.evicted_through)
+    found: list[tuple[tuple[tuple[CellId, Cell], ...], int]] = []
+    for group in batch["route_attempts"]:
+        n = len(group["occurred_at"])
+        if n:
+            shortcut = shortcuts.get((_ATTEMPT, group["capability"], group["entry_point"], part))
+            if shortcut is None or newest >= shortcut[0]:
+                return False
+            found.append((shortcut[1], n))
+    for cells, n in found:
+        for key, cell in cells:
+            cell.count += n
+            if not cell.noted:
+                state.touched.cells.add(key)
+                state.unpublished.add(key)
+                cell.noted = True
+    return True
 
 
 class BatchCounter:
@@ -86,14 +116,14 @@ class BatchCounter:
         """Counts the batch as seen before, in the window in which it arrived."""
         self._count(_DUPLICATES, NOTHING, NOTHING, arrival, 1)
 
-    def _many(self, measure: str, capability: str, code: str, instants: list[int] | NDArray[np.int64]) -> None:
-        if isinstance(instants, list):
+    def _many(self, measure: str, capability: str, code: str, instants: Instants) -> None:
+        if isinstance(instants, list | tuple):
             low, high = min(instants), max(instants)
         else:
             low, high = int(instants.min()), int(instants.max())
         latest = self._latest
         if high > latest:
-            instants = list(map(int, instants))
+            instants = [int(instant) for instant in instants]
             self._count(_SKEWED, NOTHING, NOTHING, self._instead, sum(instant > latest for instant in instants))
             instants = [self._instead if instant > latest else instant for instant in instants]
             low, high = min(instants), max(instants)
@@ -101,7 +131,7 @@ class BatchCounter:
         if low // grain == high // grain:
             self._count(measure, capability, code, low, len(instants))
             return
-        if not isinstance(instants, list):
+        if not isinstance(instants, list | tuple):
             instants = instants.tolist()
         for part, n in Counter([instant // grain for instant in instants]).items():
             self._count(measure, capability, code, part * grain, n)

@@ -17,7 +17,7 @@ from unmask.streams.ledger.quick_read import LAST_INSTANT, MOST, QuickReader
 __all__ = ["Batch", "Intake"]
 
 Batch = dict[str, Any]
-"""A decoded event_batch; instants are microseconds."""
+"""A decoded event_batch; instants are microseconds. One that was read quickly has a `summary`: see QuickReader.read."""
 
 _RECORDS = ("event_batch",)
 _LONGEST_HEARTBEAT_MS = 86_400_000
@@ -46,7 +46,8 @@ class Intake:
         if quick is not None and key and value:
             usual = quick.read(key, value)
             if usual is not None:
-                self._check_sessions(usual)
+                if usual["summary"][2] is None:
+                    self._check_sessions(usual)
                 return usual
         _, batch = self._decode(_RECORDS, value)
         self._check(key, batch)

@@ -25,6 +25,7 @@ from unmask.streams.ledger.intake import Intake
 from unmask.streams.ledger.log_end import log_id, log_starts
 from unmask.streams.ledger.membership import Membership
 from unmask.streams.ledger.outputs import Outputs, Record
+from unmask.streams.ledger.ownership import Ownership
 from unmask.streams.ledger.quarantine import quarantine_entry
 from unmask.streams.ledger.recovery import recover
 from unmask.streams.ledger.rules import FoldRules
@@ -42,6 +43,10 @@ _WAIT_S = 0.02
 _RECOVERY_TIMEOUT_S = 45.0
 _JOIN_TIMEOUT_S = 60.0
 _ASK_TIMEOUT_S = 10.0
+_LEAVE_TIMEOUT_S = 5.0
+_TELL_S = 0.5
+_LASTING_S = 5.0
+"""A life that goes on for so long after it has joined holds; what a record brings about happens before."""
 
 
 class LifeEnded(Exception):
@@ -68,10 +73,12 @@ class Life:
         self._outputs = Outputs(topics, rules, settings.transactional_id, framing)
         self._admin = AdminClient(client_config(settings.bootstrap))
         self.frontier = Frontier(self._admin, self._events, self._clock)
+        self._ownership = Ownership(self._admin, settings.ledger_group, self._events, self._partitions)
+        self._leaving = False
         self._transactor: Transactor | None = None
         self._consumer: Consumer | None = None
         self._membership: Membership | None = None
-        self._joined = False
+        self._joined_at: float | None = None
         self._began_at = time.monotonic()
         self._opened_at: float | None = None
         self._marked_at = 0.0
@@ -110,6 +117,7 @@ class Life:
             urgent = self._fold(messages)
             self._advance()
             self._commit_if_due(urgent=urgent)
+            self._look_at_group(consumer)
         self._commit(mark=True)
 
     def close(self) -> None:
@@ -122,6 +130,8 @@ class Life:
             self._transactor = None
         if self._consumer is not None:
             try:
+                if self._leaving:
+                    _leave(self._consumer)
                 self._consumer.close()
             except Exception as error:
                 # Among them SystemError, where a callback failed while the client was closing.
@@ -137,8 +147,8 @@ class Life:
             if wanted:
                 self._take_over(wanted)
             consumer.incremental_assign([TopicPartition(self._events, p, self.states[p].next_offset) for p in wanted])
-            self._progress.reason = ""
-            self._joined = True
+            self._progress.began()
+            self._joined_at = self._joined_at or time.monotonic()
             # A new owner publishes at once what its predecessor may not have.
             self._marked_at = 0.0
         except Exception as error:
@@ -279,14 +289,23 @@ class Life:
             if through is not None:
                 advance(state, self._rules, through)
 
+    def _look_at_group(self, consumer: Consumer) -> None:
+        if self._joined_at is None or len(self.states) == self._partitions:
+            return
+        self._ownership.look()
+        if (orphans := self._ownership.orphans()) and consumer.memberid() == self._ownership.first_member:
+            self._leaving = True
+            raise LifeEnded(f"the group has given the partitions {orphans} to nobody; this worker joins it anew")
+
     # Committing.
 
     def _commit_if_due(self, *, urgent: bool) -> None:
         now = time.monotonic()
         if not self.states:
-            if self._joined:
+            if self._joined_at is not None:
                 # Nothing to commit is no standstill.
                 self._progress.moved_at = now
+                self._note_held(now)
             elif now - self._began_at > _JOIN_TIMEOUT_S:
                 raise LifeEnded("the group has not taken this worker in; does the broker answer?")
             return
@@ -318,6 +337,20 @@ class Life:
             self._marked_at = now
         self._progress.transactions += 1
         self._progress.moved_at = now
+        self._note_held(now)
+
+    def _note_held(self, now: float) -> None:
+        if self._progress.failing_since is not None and now - (self._joined_at or now) >= _LASTING_S:
+            self._progress.held()
+
+
+def _leave(consumer: Consumer) -> None:
+    """Leaves the group, which a consumer with a static name does not do when it is closed."""
+    consumer.unsubscribe()
+    began = time.monotonic()
+    # It is told in the background, once nothing is assigned any more.
+    while time.monotonic() - began < (_LEAVE_TIMEOUT_S if consumer.assignment() else _TELL_S):
+        consumer.consume(1, _WAIT_S)
 
 
 _TRANSIENT = {

@@ -18,6 +18,7 @@ from unmask.streams.ledger.advance import scope_marks
 from unmask.streams.ledger.flaws import flaw_records
 from unmask.streams.ledger.holding import held_back
 from unmask.streams.ledger.pieces import cell_piece, emitter_piece, head_piece, session_piece
+from unmask.streams.ledger.quick_tally import QuickTally
 from unmask.streams.ledger.rules import FoldRules
 from unmask.streams.ledger.session_evidence import is_lossy
 from unmask.streams.ledger.state import Cell, CellId, Correction, FlawRecord, Marked, PartitionState, Session, Touched
@@ -42,7 +43,9 @@ class Outputs:
     """Makes a partition's records. Holds nothing but a cache of routes."""
 
     def __init__(self, topics: Topics, rules: FoldRules, writer: str, framing: Framing | None = None) -> None:
-        self._encode = (framing or SingleObjectFraming()).encode
+        framing = framing or SingleObjectFraming()
+        self._encode = framing.encode
+        self._quick = QuickTally() if isinstance(framing, SingleObjectFraming) else None
         self._topics = topics
         self._rules = rules
         self._writer = writer
@@ -100,6 +103,9 @@ class Outputs:
 
     def _tally(self, state: PartitionState, cell_id: CellId, cell: Cell, correction: Correction | None) -> Record:
         start, seconds, scope, measure, capability, code = cell_id
+        if self._quick is not None and correction is None and measure != _UPSTREAM:
+            record = self._quick.encode(state.partition, state.next_offset, cell_id, cell.count)
+            return Record(self._topics.tallies.name, self._window_partition(start, seconds), *record)
         key = tally_key(state.partition, start, seconds, scope, measure, capability, code, correction)
         if measure == _UPSTREAM:
             route = partition_for(upstream_route(capability), self._tables)

@@ -2,14 +2,15 @@
 
 Reads what our own encoder writes: the newest schema, an emitter that was met before, one block per array. Anything
 else, and anything that looks wrong, is left to the general decoder, which alone judges. Two things make it quick: the
-first bytes of all batches of one emitter are equal, so that they are compared instead of decoded, and instants and
-run ids of a group are columns of bytes that numpy checks and decodes at once.
+first bytes of all batches of one emitter are equal, so that they are compared instead of decoded, and the instants
+and run ids of all groups are columns of bytes that are checked and decoded at once.
 """
 
 import re
+import struct
 from collections.abc import Callable
+from functools import cache
 from io import BytesIO
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from fastavro import parse_schema, schemaless_reader, schemaless_writer
 from numpy.typing import NDArray
 
 from unmask.schemas.codec import header
+from unmask.schemas.codes import Family
 from unmask.schemas.history import latest, without_logical_types
 from unmask.schemas.tokens import TOKEN_PATTERN
 
@@ -27,21 +29,38 @@ LAST_INSTANT = 7_258_118_400_000_000
 MOST = 10**15
 """No emitter counts further; sums and differences of such numbers fit into every record."""
 _REMEMBERED_EMITTERS = 200_000
-_FEW = 12
-"""Up to so many items a loop is quicker than numpy."""
+_FEW = 256
+"""So many instants of a batch are decoded as one long integer; of more, numpy is quicker."""
+_REMEMBERED_LABELS = 10_000
+_ATTEMPT = Family.ROUTE_ATTEMPT.value
 _TOKEN = re.compile(TOKEN_PATTERN.encode())
 _FIRST = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 _ALLOWED = _FIRST + b".-"
 
+# What follows the emitter in a batch of one attempt and nothing else, family 0 being that of attempts: batch_seq,
+# sent_at, closing, one account without drops, one group, its labels, its instant, its run id, four empty arrays. Labels
+# are looked up with their lengths, so that it does not matter where the pattern believes them to end.
+_NUMBER = rb"([\x80-\xff]{0,8}[\x00-\x7f])"
+_INSTANT = rb"([\x80-\xff]{7}[\x00-\x7f])"
+_SINGLE = re.compile(
+    _NUMBER + _INSTANT + rb"([\x00\x01])\x02\x00" + _NUMBER + rb"\x00\x00\x02([^\x02]{4,130})\x02" + _INSTANT
+    + rb"\x00(?:\x00|\x02(.)(" + TOKEN_PATTERN.encode() + rb")\x00)\x00{5}",
+    re.DOTALL,
+)  # fmt: skip
+_SHORT = 200
+_DOUBLE = [bytes((2 * length,)) for length in range(65)]
+
 # An instant of our century in microseconds takes 8 bytes of 7 bits; all but the last have the top bit set.
-_TOPS = np.uint64(0x8080808080808080)
-_EIGHT = np.uint64(0x0080808080808080)
-_LOW7 = np.uint64(0x7F7F7F7F7F7F7F7F)
+_TOPS = 0x8080808080808080
+_EIGHT = 0x0080808080808080
+_LOW7 = 0x7F7F7F7F7F7F7F7F
+_SIGN = 1
 _STEPS = (
-    (np.uint64(0x007F007F007F007F), np.uint64(0x7F007F007F007F00), np.uint64(1)),
-    (np.uint64(0x00003FFF00003FFF), np.uint64(0x3FFF00003FFF0000), np.uint64(2)),
-    (np.uint64(0x000000000FFFFFFF), np.uint64(0x0FFFFFFF00000000), np.uint64(4)),
+    (0x007F007F007F007F, 0x7F007F007F007F00, 1),
+    (0x00003FFF00003FFF, 0x3FFF00003FFF0000, 2),
+    (0x000000000FFFFFFF, 0x0FFFFFFF00000000, 4),
 )
+_NUMPY_STEPS = tuple((np.uint64(low), np.uint64(high), np.uint64(shift)) for low, high, shift in _STEPS)
 
 
 class _Unusual(Exception):
@@ -58,13 +77,14 @@ class QuickReader:
         self._emitter_schema = parse_schema({**fields["emitter"]["type"], "namespace": "unmask.v1"})
         families = fields["accounts"]["type"]["items"]["fields"][0]["type"]["symbols"]
         self._families: list[str] = families
+        self._unknown = Family.UNKNOWN_FAMILY.value
         for name in ("emitter", "accounts", "route_attempts"):
             parse_schema(_record(f"Before{name.title().replace('_', '')}", [fields[name]]), named_schemas=named)
         rest = ("kernel_fallbacks", "masked_errors", "session_openings", "session_teardowns")
         self._rest_schema = parse_schema(_record("Rest", [fields[name] for name in rest]), named_schemas=named)
         self._header = header("event_batch")
         self._emitters: dict[bytes, tuple[bytes, dict[str, Any]]] = {}
-        self._labels: dict[bytes, str] = {}
+        self._labels: dict[bytes, tuple[str, str]] = {}
 
     def remember(self, key: bytes, value: bytes, batch: dict[str, Any]) -> None:
         """The general decoder has read and checked this batch: its emitter and labels are known from now on."""
@@ -76,53 +96,72 @@ class QuickReader:
         if len(self._emitters) >= _REMEMBERED_EMITTERS:
             self._emitters.clear()
         self._emitters[key] = (prefix, batch["emitter"])
-        if len(self._labels) > 10_000:
+        if len(self._labels) > _REMEMBERED_LABELS:
             self._labels.clear()
         for group in batch["route_attempts"]:
-            for label in (group["capability"], group["entry_point"]):
-                self._labels[label.encode()] = label
+            labels = (group["capability"], group["entry_point"])
+            known = b"".join(_string(label) for label in labels)
+            self._labels[known] = labels
 
     def read(self, key: bytes, value: bytes) -> dict[str, Any] | None:
         """The batch; None where the general decoder must read it.
 
         Everything is checked but what its fallbacks, masked errors, openings and teardowns say. Run ids are checked
-        and left out, since nothing counts by them; instants of large groups are numpy columns.
+        and left out, since nothing counts by them; instants are tuples, those of large batches numpy columns. A key
+        of its own, `summary`, holds the first and the last instant of all attempts, and where the batch tells of
+        nothing else what `read_account` would say, else None; with it there are no `accounts`.
         """
         known = self._emitters.get(key)
         if known is None or not value.startswith(known[0]):
             return None
+        at = len(known[0])
         try:
-            return self._read(value, len(known[0]), known[1])
+            if len(value) - at <= _SHORT and (match := _SINGLE.fullmatch(value, at)) is not None:
+                return self._read_single(known[1], *match.groups())
+            return self._read(value, at, known[1])
         except (_Unusual, IndexError, ValueError):
             return None
 
+    def _read_single(
+        self, emitter: dict[str, Any], seq: bytes, sent: bytes, closing: bytes, count: bytes, label: bytes, at: bytes,
+        length: bytes | None, run_id: bytes | None,
+    ) -> dict[str, Any]:  # fmt: skip
+        """A batch of a single attempt, from the parts of its bytes."""
+        labels = self._labels.get(label)
+        batch_seq, recorded = _number(seq), _number(count)
+        if labels is None or (run_id is not None and length != _DOUBLE[len(run_id)]):
+            raise _Unusual
+        instants = _decoded_few(sent + at, 2)
+        if max(instants) > LAST_INSTANT or not 1 <= batch_seq <= MOST or recorded > MOST:
+            raise _Unusual
+        sent_at, occurred_at = instants
+        capability, entry_point = labels
+        return {
+            "emitter": emitter,
+            "batch_seq": batch_seq,
+            "sent_at": sent_at,
+            "closing": closing == b"\1",
+            "route_attempts": (
+                {"capability": capability, "entry_point": entry_point, "occurred_at": (occurred_at,), "run_id": ()},
+            ),
+            "kernel_fallbacks": (),
+            "masked_errors": (),
+            "session_openings": (),
+            "session_teardowns": (),
+            "summary": (occurred_at, occurred_at, ({_ATTEMPT: recorded}, {}, {_ATTEMPT: 1})),
+        }
+
     def _read(self, value: bytes, at: int, emitter: dict[str, Any]) -> dict[str, Any]:
         batch_seq, at = _varint(value, at)
-        sent_at, at = _varint(value, at)
+        # The cut is an instant like those of the events, and is decoded with them.
+        columns = [value[at : at + 8]]
+        at += 8
         closing = value[at]
-        at += 1
-        if closing > 1 or not 1 <= batch_seq <= MOST or not 0 <= sent_at <= LAST_INSTANT:
+        if closing > 1 or not 1 <= batch_seq <= MOST:
             raise _Unusual
-        accounts: list[dict[str, Any]] = []
-        n = value[at]
-        at += 1
-        if n:
-            if n & 0x81:
-                raise _Unusual
-            families = self._families
-            for _ in range(n >> 1):
-                if value[at] & 1:
-                    raise _Unusual
-                family = families[value[at] >> 1]
-                recorded, at = _varint(value, at + 1)
-                if value[at] or not 0 <= recorded <= MOST:
-                    raise _Unusual
-                at += 1
-                accounts.append({"family": family, "recorded": recorded, "dropped": ()})
-            if value[at] or (n > 2 and len({account["family"] for account in accounts}) != len(accounts)):
-                raise _Unusual
-            at += 1
+        shipped, at = self._read_accounts(value, at + 1)
         attempts: list[dict[str, Any]] = []
+        sizes: list[int] = []
         n = value[at]
         at += 1
         if n:
@@ -131,48 +170,25 @@ class QuickReader:
             if n > 127:
                 n, at = _varint(value, at - 1)
                 n *= 2
-            labels = self._labels
-            columns: list[tuple[int, int, int]] = []
-            for _ in range(n >> 1):
-                end = at + 1 + (value[at] >> 1)
-                capability = labels.get(value[at + 1 : end])
-                entry_end = end + 1 + (value[end] >> 1)
-                entry_point = labels.get(value[end + 1 : entry_end])
-                # An odd length is a negative one.
-                if capability is None or entry_point is None or (value[at] | value[end]) & 1:
-                    raise _Unusual
-                at = entry_end
-                size, at = _varint(value, at)
-                instants: list[int] = []
-                if size > _FEW:
-                    columns.append((len(attempts), at, size))
-                    at += 8 * size
-                    if value[at]:
-                        raise _Unusual
-                    at += 1
-                elif size:
-                    instants, at = _few_instants(value, at, size)
-                at = _skip_run_ids(value, at, size)
-                attempts.append(
-                    {"capability": capability, "entry_point": entry_point, "occurred_at": instants, "run_id": ()}
-                )
-            if value[at]:
-                raise _Unusual
-            at += 1
-            if columns:
-                for (index, _, _), column in zip(columns, _decoded(value, columns), strict=True):
-                    attempts[index]["occurred_at"] = column
+            at = self._read_attempts(value, at, n >> 1, attempts, sizes, columns)
+        events = sum(sizes)
+        instants, first, last = _instants(columns, events + 1)
+        begin = 1
+        for group, size in zip(attempts, sizes, strict=True):
+            group["occurred_at"] = instants[begin : begin + size]
+            begin += size
         batch: dict[str, Any] = {
             "emitter": emitter,
             "batch_seq": batch_seq,
-            "sent_at": sent_at,
+            "sent_at": int(instants[0]),
             "closing": closing == 1,
-            "accounts": accounts,
             "route_attempts": attempts,
         }
         if value[at:] == b"\0\0\0\0":
             batch["kernel_fallbacks"] = batch["masked_errors"] = ()
             batch["session_openings"] = batch["session_teardowns"] = ()
+            shipped.pop(self._unknown, None)
+            batch["summary"] = (first, last, (shipped, {}, {_ATTEMPT: events} if attempts else {}))
             return batch
         body = BytesIO(value)
         body.seek(at)
@@ -182,12 +198,84 @@ class QuickReader:
             raise _Unusual from error
         if body.tell() != len(value):
             raise _Unusual
+        batch["accounts"] = [
+            {"family": name, "recorded": recorded, "dropped": ()} for name, recorded in shipped.items()
+        ]
         batch.update(rest)
+        batch["summary"] = (first, last, None)
         return batch
+
+    def _read_accounts(self, value: bytes, at: int) -> tuple[dict[str, int], int]:
+        """Recorded events per family, none of them dropped, and where the next field begins."""
+        shipped: dict[str, int] = {}
+        n = value[at]
+        at += 1
+        if not n:
+            return shipped, at
+        if n & 0x81:
+            raise _Unusual
+        families = self._families
+        for _ in range(n >> 1):
+            if value[at] & 1:
+                raise _Unusual
+            family = families[value[at] >> 1]
+            recorded, at = _varint(value, at + 1)
+            if value[at] or not 0 <= recorded <= MOST or family in shipped:
+                raise _Unusual
+            at += 1
+            shipped[family] = recorded
+        if value[at]:
+            raise _Unusual
+        return shipped, at + 1
+
+    def _read_attempts(
+        self, value: bytes, at: int, groups: int, attempts: list[dict[str, Any]], sizes: list[int],
+        columns: list[bytes],
+    ) -> int:  # fmt: skip
+        """Adds the groups, how many events each has, and the bytes of their instants; where the next field begins."""
+        known = self._labels
+        ids: list[bytes] = []
+        for _ in range(groups):
+            end = at + 1 + (value[at] >> 1)
+            end += 1 + (value[end] >> 1)
+            labels = known.get(value[at:end])
+            if labels is None:
+                # Lengths that are negative, or take two bytes, are of no label that is known.
+                raise _Unusual
+            size, at = value[end], end + 1
+            if size & 0x81:
+                size, at = _varint(value, end)
+                if size < 0:
+                    raise _Unusual
+            else:
+                size >>= 1
+            sizes.append(size)
+            if size:
+                end = at + 8 * size
+                columns.append(value[at:end])
+                if value[end]:
+                    raise _Unusual
+                at = end + 1
+            at = _pass_run_ids(value, at, size, ids)
+            attempts.append({"capability": labels[0], "entry_point": labels[1], "occurred_at": (), "run_id": ()})
+        if value[at] or (ids and not _are_tokens(ids)):
+            raise _Unusual
+        return at + 1
 
 
 def _record(name: str, fields: list[Any]) -> dict[str, Any]:
     return {"type": "record", "name": name, "namespace": "unmask.v1", "fields": fields}
+
+
+def _number(raw: bytes) -> int:
+    """A number from exactly its bytes; raises _Unusual where it is negative."""
+    u = shift = 0
+    for x in raw:
+        u |= (x & 127) << shift
+        shift += 7
+    if u & 1:
+        raise _Unusual
+    return u >> 1
 
 
 def _varint(value: bytes, at: int) -> tuple[int, int]:
@@ -208,59 +296,110 @@ def _varint(value: bytes, at: int) -> tuple[int, int]:
             raise _Unusual
 
 
-def _few_instants(value: bytes, at: int, n: int) -> tuple[list[int], int]:
-    if n < 0:
-        raise _Unusual
-    few = []
-    for _ in range(n):
-        instant, at = _varint(value, at)
-        if not 0 <= instant <= LAST_INSTANT:
-            raise _Unusual
-        few.append(instant)
-    if value[at]:
-        raise _Unusual
-    return few, at + 1
+def _string(text: str) -> bytes:
+    """A short string as it stands in a record; a long one as it stands in none."""
+    raw = text.encode()
+    return bytes((2 * len(raw),)) + raw if len(raw) < 64 else b""
 
 
-def _decoded(value: bytes, columns: list[tuple[int, int, int]]) -> list[NDArray[np.int64]]:
-    """The instants of columns, each given by where it begins and how long it is; all of them at once."""
-    x = np.frombuffer(b"".join([value[at : at + 8 * n] for _, at, n in columns]), np.dtype("<u8"))
-    if not ((x & _TOPS) == _EIGHT).all():
+def _instants(columns: list[bytes], n: int) -> tuple[tuple[int, ...] | NDArray[np.int64], int, int]:
+    """The instants in columns of numbers of 8 bytes each; the first and the last but for the very first number."""
+    data = b"".join(columns)
+    if len(data) != 8 * n:
         raise _Unusual
-    x = x & _LOW7
-    for low, high, shift in _STEPS:
-        x = (x & low) | ((x & high) >> shift)
+    instants: Any = _decoded_few(data, n) if n <= _FEW else _decoded(data)
+    if n == 1:
+        first = last = instants[0]
+    elif n == 2:
+        first = last = instants[1]
+    elif n <= _FEW:
+        first, last = min(instants[1:]), max(instants[1:])
+    else:
+        first, last = int(instants[1:].min()), int(instants[1:].max())
+    if last > LAST_INSTANT or instants[0] > LAST_INSTANT:
+        raise _Unusual
+    return instants, first, last
+
+
+@cache
+def _lanes(n: int) -> tuple[Any, ...]:
+    """The masks for `n` numbers of 64 bits in one integer, and how they are unpacked."""
+    ones = sum(1 << 64 * lane for lane in range(n))
+    steps = [ones * mask for low, high, _ in _STEPS for mask in (low, high)]
+    return ones * _TOPS, ones * _EIGHT, ones * _LOW7, ones * _SIGN, *steps, struct.Struct(f"<{n}Q").unpack
+
+
+def _decoded_few(data: bytes, n: int) -> tuple[int, ...]:
+    """The instants in a column of numbers of 8 bytes each."""
+    tops, eight, low7, sign, low1, high1, low2, high2, low4, high4, unpack = _lanes(n)
+    x = int.from_bytes(data, "little")
+    if x & tops != eight:
+        raise _Unusual
+    x &= low7
+    x = (x & low1) | ((x & high1) >> 1)
+    x = (x & low2) | ((x & high2) >> 2)
+    x = (x & low4) | ((x & high4) >> 4)
     # Twice the instant where it is not negative, odd where it is.
-    if (x & np.uint64(1)).any() or int(x.max()) > 2 * LAST_INSTANT:
+    if x & sign:
         raise _Unusual
-    instants = (x >> np.uint64(1)).view(np.int64)
-    ends = list(accumulate(n for _, _, n in columns))
-    return [instants[end - n : end] for end, (_, _, n) in zip(ends, columns, strict=True)]
+    instants: tuple[int, ...] = unpack((x >> 1).to_bytes(8 * n, "little"))
+    return instants
 
 
-def _skip_run_ids(value: bytes, at: int, instants: int) -> int:
-    """Checks that run ids are tokens or empty and as many as the instants; nothing counts by them."""
-    n, at = _varint(value, at)
+def _decoded(data: bytes) -> NDArray[np.int64]:
+    """As _decoded_few, for many."""
+    x = np.frombuffer(data, np.dtype("<u8"))
+    if not ((x & np.uint64(_TOPS)) == np.uint64(_EIGHT)).all():
+        raise _Unusual
+    x = x & np.uint64(_LOW7)
+    for low, high, shift in _NUMPY_STEPS:
+        x = (x & low) | ((x & high) >> shift)
+    if (x & np.uint64(_SIGN)).any():
+        raise _Unusual
+    return (x >> np.uint64(1)).view(np.int64)
+
+
+def _pass_run_ids(value: bytes, at: int, instants: int, ids: list[bytes]) -> int:
+    """Passes over run ids, which must be empty or as many as the instants; where the next field begins.
+
+    Ids of one length stand in rows of one width, which go to `ids` and are checked together later; others are checked
+    here. Nothing counts by them.
+    """
+    n = value[at]
     if n == 0:
-        return at
+        return at + 1
+    if n & 0x81:
+        n, at = _varint(value, at)
+    else:
+        n, at = n >> 1, at + 1
     if n != instants:
         raise _Unusual
-    length = value[at : at + 1]
-    width = (length[0] >> 1) + 1
+    length = value[at]
+    width = (length >> 1) + 1
     end = at + n * width
-    if n <= _FEW or width == 1 or length[0] & 0x81 or value[end]:
+    # Where their lengths differ, what stands there may be anything.
+    if length & 0x81 or width == 1 or len(value) <= end or value[end] or value[at:end:width] != bytes((length,)) * n:
         return _skip_few(value, at, n)
-    # Ids of one length stand in rows of one width: the lengths are a column, and so are the first letters.
-    rows = value[at:end]
-    lengths = length * n
-    if rows[::width] != lengths:
-        return _skip_few(value, at, n)
-    if rows[1::width].translate(None, _FIRST):
-        raise _Unusual
-    # A length may be the code of a letter too, and is then taken away with them.
-    if rows.translate(None, _ALLOWED) != (b"" if length in _ALLOWED else lengths):
-        raise _Unusual
+    ids.append(value[at:end])
     return end + 1
+
+
+def _are_tokens(ids: list[bytes]) -> bool:
+    """Whether rows of ids, each of one length, hold tokens."""
+    if len(ids) == 1 or len({rows[0] for rows in ids}) == 1:
+        return _rows_are_tokens(ids[0] if len(ids) == 1 else b"".join(ids))
+    return all(map(_rows_are_tokens, ids))
+
+
+def _rows_are_tokens(rows: bytes) -> bool:
+    length = rows[:1]
+    width = (length[0] >> 1) + 1
+    if len(rows) == width:
+        return _TOKEN.fullmatch(rows, 1) is not None
+    if rows[1::width].translate(None, _FIRST):
+        return False
+    # A length may be the code of a letter too, and is then taken away with them.
+    return rows.translate(None, _ALLOWED) == (b"" if length in _ALLOWED else length * (len(rows) // width))
 
 
 def _skip_few(value: bytes, at: int, n: int) -> int:

@@ -120,8 +120,8 @@ class LedgerService:
         except _HOPELESS:
             raise
         except Exception as error:
-            self._progress.reason = f"{type(error).__name__}: {error}"
-            stuck = time.monotonic() - self._progress.moved_at
+            # Marks may be committed in every life, and a record that none of them survives come after them.
+            stuck = self._progress.failed(f"{type(error).__name__}: {error}", time.monotonic())
             if is_refusal(error):
                 raise BrokerRefuses(error) from error
             if is_fencing(error) and self._keeps_being_fenced():

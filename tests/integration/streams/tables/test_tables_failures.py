@@ -39,6 +39,23 @@ async def getmany(self, active_partitions, timeout):
 transport._CommittedThread.getmany = getmany
 service._STALL_CHECK_S, service._STALLED_S = 0.5, 3.0
 """
+_BEGINS_LATE = """
+import asyncio
+from faust.types import TP
+from unmask.streams.tables import service
+
+seek = service.TablesService._seek
+
+async def late(self, ends, cancelled):
+    places = [TP(*place) for place in ends]
+    now = {}
+    while not any(end > ends[place.topic, place.partition] for place, end in now.items()):
+        await asyncio.sleep(0.2)
+        now = {place: end or 0 for place, end in (await self._app.consumer.highwaters(*places)).items()}
+    await seek(self, {(place.topic, place.partition): end for place, end in now.items()}, cancelled)
+
+service.TablesService._seek = late
+"""
 
 
 def start(stream: Stream, fault: str, *arguments: str) -> "subprocess.Popen[str]":
@@ -81,6 +98,24 @@ def test_a_consumer_that_stops_without_an_error_ends_the_process(stream: Stream)
         process.kill()
     assert process.returncode == 1
     assert "unmask stream: TablesStalled: partition" in errors
+
+
+def test_records_that_faust_passes_over_before_a_partition_is_live_are_not_lost(stream: Stream) -> None:
+    """Faust begins behind the place to which it was sent, as it may where it had fetched on already."""
+    process = start(stream, _BEGINS_LATE, "--only", "tables")
+    try:
+        sent: list[str] = []
+        deadline = time.monotonic() + 60
+        while not stream.newest("verdict"):
+            assert time.monotonic() < deadline
+            sent.append(f"s{len(sent)}")
+            stream.session(ended(sent[-1]))
+            time.sleep(0.5)
+        # At least the one for which Faust was waiting lies before its beginning, and nothing follows it.
+        eventually(lambda: stream.newest("verdict").keys() == set(sent))
+    finally:
+        process.kill()
+        process.communicate()
 
 
 def test_a_ledger_that_gives_up_takes_the_worker_with_it(stream: Stream) -> None:

@@ -19,6 +19,7 @@ __all__ = ["Reference", "SessionFacts"]
 
 SECOND = 1_000_000
 SKEW = 300 * SECOND
+HOUR = 3600 * SECOND
 EVENTS = {
     "kernel_fallback": "kernel_fallbacks",
     "masked_error": "masked_errors",
@@ -196,7 +197,9 @@ class Reference:
     def _unreadable(self, offset: int, record: Logged) -> None:
         self.quarantined.append(offset)
         known = self.emitters.get(record.key or "")
-        since = record.arrival - 10 * SECOND if known is None else known.accepted[-1].cut
+        since = record.arrival - 10 * SECOND
+        if known is not None:
+            since = max(known.accepted[-1].cut, record.arrival - HOUR)
         for start, seconds in self._windows(min(since, record.arrival), max(since, record.arrival)):
             self.flaws.add((start, seconds, None, None, offset, offset + 1, "quarantined", frozenset()))
 

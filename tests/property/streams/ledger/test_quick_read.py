@@ -1,5 +1,6 @@
 """The quick reader says what the general decoder says, or leaves the record to it."""
 
+from itertools import product
 from typing import Any
 
 from hypothesis import given, settings
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 from unmask.schemas.codec import encode
 from unmask.schemas.errors import DecodeError
 from unmask.schemas.testing import sample
+from unmask.streams.ledger.accounting import read_account
 from unmask.streams.ledger.intake import Intake
 from unmask.streams.ledger.quick_read import QuickReader
 
@@ -81,7 +83,8 @@ def met_before() -> tuple[Intake, Intake, bytes]:
     quick, general = Intake(), General()
     first = sample("event_batch")
     first["route_attempts"] = [
-        {"capability": label, "entry_point": label, "occurred_at": [1], "run_id": []} for label in LABELS
+        {"capability": capability, "entry_point": entry_point, "occurred_at": [1], "run_id": []}
+        for capability, entry_point in product(LABELS, LABELS)
     ]
     key = first["emitter"]["emitter_id"].encode()
     value = encode("event_batch", first)
@@ -95,9 +98,17 @@ def plain(batch: dict[str, Any]) -> dict[str, Any]:
         {**group, "occurred_at": [int(instant) for instant in group["occurred_at"]], "run_id": []}
         for group in batch["route_attempts"]
     ]
-    accounts = [{**account, "dropped": list(account["dropped"])} for account in batch["accounts"]]
+    accounts = [{**account, "dropped": list(account["dropped"])} for account in batch.get("accounts", ())]
+    if "accounts" not in batch:
+        shipped, dropped, events = batch["summary"][2]
+        accounts = [{"family": family, "recorded": n, "dropped": []} for family, n in shipped.items()]
+        assert (shipped, dropped, events) == read_account({**batch, "accounts": accounts})
+    if "summary" in batch:
+        attempts = [int(instant) for group in batch["route_attempts"] for instant in group["occurred_at"]]
+        assert not attempts or batch["summary"][:2] == (min(attempts), max(attempts))
     rest = ("kernel_fallbacks", "masked_errors", "session_openings", "session_teardowns")
-    return {**batch, "route_attempts": groups, "accounts": accounts, **{name: list(batch[name]) for name in rest}}
+    told = {name: value for name, value in batch.items() if name != "summary"}
+    return {**told, "route_attempts": groups, "accounts": accounts, **{name: list(batch[name]) for name in rest}}
 
 
 def outcome(intake: Intake, key: bytes, value: bytes) -> dict[str, Any] | str:
@@ -127,6 +138,25 @@ def test_damaged_bytes_are_read_or_refused_the_same_both_ways(batch: dict[str, A
     else:
         del value[at:]
     assert outcome(quick, key, bytes(value)) == outcome(general, key, bytes(value))
+
+
+@settings(deadline=None, max_examples=300)
+@given(instants, instants, st.integers(1, 10**12), st.integers(0, 10**12), st.booleans(), run_ids, st.data())
+def test_a_batch_of_one_attempt_reads_the_same_both_ways(
+    sent: int, at: int, seq: int, recorded: int, closing: bool, run_id: str, data: st.DataObject
+) -> None:
+    quick, general, key = met_before()
+    group = {"capability": "answer", "entry_point": "POST_v1", "occurred_at": [at], "run_id": [run_id][: recorded % 2]}
+    batch = {
+        **sample("event_batch"), "batch_seq": seq, "sent_at": sent, "closing": closing, "route_attempts": [group],
+        "accounts": [{"family": "route_attempt", "recorded": recorded, "dropped": []}], "kernel_fallbacks": [],
+        "masked_errors": [], "session_openings": [], "session_teardowns": [],
+    }  # fmt: skip
+    value = encode("event_batch", batch)
+    assert outcome(quick, key, value) == outcome(general, key, value)
+    place = data.draw(st.integers(0, len(value) - 1))
+    damaged = value[:place] + bytes([value[place] ^ data.draw(st.integers(1, 255))]) + value[place + 1 :]
+    assert outcome(quick, key, damaged) == outcome(general, key, damaged)
 
 
 def test_the_usual_batch_of_a_known_emitter_is_read_quickly() -> None:
