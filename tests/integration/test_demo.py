@@ -27,6 +27,8 @@ def demo(kafka: str, temporary: Path, *arguments: str) -> "subprocess.Popen[str]
     return subprocess.Popen(
         [sys.executable, "-m", "demo", "--short", *arguments],
         cwd=_ROOT, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        # Where the tests run in the background of a shell, interrupts are ignored, and a child takes that over.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Alerts carried from a real topic to a real HTTP server that fails, hangs, refuses and comes back."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -143,7 +144,8 @@ def test_a_wrong_address_ends_the_watcher_and_costs_no_alert(hook: Hook, watch: 
     watcher = watch("--webhook", hook.url)
     assert eventually(lambda: watcher.process.poll()) == 1
     watcher.end()
-    assert "refused 20 deliveries in a row" in watcher.log
+    # Another lane's refusal may be under way when the twentieth is counted.
+    assert re.search(r"refused 2\d deliveries in a row", watcher.log), watcher.log
     assert "correct its path" in watcher.log
     assert "Traceback" not in watcher.log
     hook.answer = lambda _: 200

@@ -25,11 +25,15 @@ class Sender:
         self.takes = True
         self.partitions_asked = 0
         self.knows: int | None = 4
+        self.one_at_a_time: int | None = None
         self.broker = Broker()
 
     def partition_of(self, emitter_id: str, seconds: float) -> int | None:
         self.partitions_asked += 1
         return self.knows
+
+    def may_send(self, partition: int) -> bool:
+        return self.one_at_a_time is None or not any(to == self.one_at_a_time for _, _, to in self.on_the_way)
 
     def send_for(self, receiver: Receiver, batch: StoredBatch, partition: int) -> bool:
         if not self.takes:
@@ -123,6 +127,21 @@ def test_a_client_that_takes_nothing_is_not_pressed(tmp_path: Path, adopter: Ado
         adopter.turn(sender, turn / 100)
     assert calls < 10
     adopter.stop()
+
+
+def test_a_partition_that_has_not_acknowledged_anything_gets_one_batch_at_a_time(
+    tmp_path: Path, adopter: Adopter
+) -> None:
+    _dead_host(tmp_path, 3, partition=2)
+    sender = Sender()
+    sender.one_at_a_time = 2
+    adopter.turn(sender, 0.0)
+    adopter.turn(sender, 0.1)
+    assert [batch.batch_seq for _, batch, _ in sender.on_the_way] == [1]
+    sender.one_at_a_time = None
+    sender.deliver()
+    adopter.turn(sender, 0.2)
+    assert [batch.batch_seq for _, batch, _ in sender.on_the_way] == [2, 3, 4]
 
 
 def test_batches_that_come_back_are_sent_again_more_and_more_slowly(tmp_path: Path, adopter: Adopter) -> None:
