@@ -31,7 +31,7 @@ from unmask.schemas.partitioner import partition_for
 from unmask.schemas.topic_admin import create_topics
 from unmask.schemas.topics import Topics
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
 
 PICTURES = Path(__file__).resolve().parents[2] / "build/artefacts/page"
 HOSTILE = "<img src=x onerror=\"window.hacked='yes'\">"

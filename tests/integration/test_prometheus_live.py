@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from unmask.consumers.cli._commands import app
 from unmask.producers import Emitter, EmitterSettings
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
 
 FOLDER = Path(__file__).resolve().parents[2] / "deploy/prometheus"
 

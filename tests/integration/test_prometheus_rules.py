@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from tests.debian_commands import debian_command
 
-pytestmark = pytest.mark.integration
+# Longer than usual, since what it drives may have to be installed first.
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
 
 ROOT = Path(__file__).resolve().parents[2]
 FOLDER = ROOT / "deploy/prometheus"

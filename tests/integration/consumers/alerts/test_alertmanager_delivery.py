@@ -19,7 +19,8 @@ from unmask.consumers.alerts.receiver import Receiver, ReceiverKind
 from unmask.schemas.codes import AlertKind
 from unmask.schemas.topics import Topics
 
-pytestmark = pytest.mark.integration
+# Longer than usual, since what it drives may have to be installed first.
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
 
 Publish = Callable[..., None]
 Watch = Callable[..., Watcher]

@@ -1,23 +1,24 @@
 """The HTML report in a real browser: no request leaves, nothing overflows a phone, and the dark is dark."""
 
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.debian_commands import debian_command
 from tests.unit.consumers.report_html.test_page import page as made
 
 playwright = pytest.importorskip("playwright.sync_api")
 pytest.importorskip("matplotlib")
-CHROMIUM = shutil.which("chromium")
-pytestmark = [pytest.mark.integration, pytest.mark.skipif(CHROMIUM is None, reason="there is no chromium")]
+# Longer than usual, since Chromium may have to be installed first.
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(600)]
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
+    command = debian_command("chromium")
     with playwright.sync_playwright() as running:
-        browser = running.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = running.chromium.launch(executable_path=command, args=["--no-sandbox"])
         yield browser
         browser.close()
 
