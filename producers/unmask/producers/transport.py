@@ -58,6 +58,10 @@ class KafkaTransport:
         self.broken = False
         """Whether the client met a fatal error and must be replaced."""
         self.in_flight = 0
+        self._acknowledged: set[int] = set()
+        """Partitions that have acknowledged a record of this client."""
+        self._on_trial: set[int] = set()
+        """Others, to which one is on its way."""
         try:
             self.producer = Producer(_config(settings, self._on_error))
         except KafkaException as error:
@@ -78,6 +82,15 @@ class KafkaTransport:
             return None
         return partition_for(emitter_id.encode(), self._partitions)
 
+    def may_send(self, partition: int) -> bool:
+        """Whether another batch may go to a partition now: until one is acknowledged there, one at a time.
+
+        A new leader that knows nothing of this client takes whatever comes first. Were the first of several refused,
+        since it was not the leader yet, and the second taken, the client would report both as delivered
+        (confluentinc/confluent-kafka-go#921).
+        """
+        return partition in self._acknowledged or partition not in self._on_trial
+
     def send(self, batch: StoredBatch) -> bool:
         """Hand a batch to the client; its report comes in a later poll(). False where the client takes none now."""
         assert self.partition is not None
@@ -92,7 +105,7 @@ class KafkaTransport:
                 value=batch.data,
                 key=batch.emitter_id.encode(),
                 partition=partition,
-                on_delivery=partial(self._on_delivery, receiver, batch_seq),
+                on_delivery=partial(self._on_delivery, receiver, batch_seq, partition),
             )
         except BufferError:
             receiver.returned(batch_seq)
@@ -102,6 +115,7 @@ class KafkaTransport:
             self._failed(receiver, batch_seq, error.args[0])
             return False
         self.in_flight += 1
+        self._on_trial.add(partition)
         return True
 
     def poll(self, seconds: float) -> None:
@@ -127,9 +141,13 @@ class KafkaTransport:
         self._partitions = len(metadata.partitions)
         return True
 
-    def _on_delivery(self, receiver: Receiver, batch_seq: int, error: KafkaError | None, _message: object) -> None:
+    def _on_delivery(
+        self, receiver: Receiver, batch_seq: int, partition: int, error: KafkaError | None, _message: object
+    ) -> None:
         self.in_flight -= 1
+        self._on_trial.discard(partition)
         if error is None:
+            self._acknowledged.add(partition)
             self.problem = None
             receiver.delivered(batch_seq)
         else:
@@ -158,9 +176,6 @@ def _config(settings: EmitterSettings, on_error: Callable[[KafkaError], None]) -
         "linger.ms": 2,
         # Records are batches already. Packed together they could exceed the broker's limit, and all be refused.
         "batch.num.messages": 1,
-        # A new leader takes whatever sequence number a producer unknown to it begins with. With several requests
-        # on their way, it could take the second one, and the first would be lost although it is reported as delivered.
-        "max.in.flight": 1,
         "compression.type": "lz4",
         "message.max.bytes": max(1_000_000, settings.max_record_bytes + _HEADROOM),
         "message.timeout.ms": settings.delivery_timeout_ms,

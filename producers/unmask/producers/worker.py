@@ -186,7 +186,8 @@ class Worker:
         if self._life.partition is None:
             self._life.partition = transport.partition
             self._life.keep(at_once=True)
-        while (batch := self._life.next_to_send()) is not None:
+        assert transport.partition is not None
+        while transport.may_send(transport.partition) and (batch := self._life.next_to_send()) is not None:
             self._last_sent = now
             if not transport.send(batch):
                 self._back_off()

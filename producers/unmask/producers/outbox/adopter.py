@@ -39,6 +39,10 @@ class Sender(Protocol):
         """Where an emitter's batches go that has no partition yet; None where the broker cannot be asked."""
         ...
 
+    def may_send(self, partition: int) -> bool:
+        """Whether another batch may go to a partition now."""
+        ...
+
     def send_for(self, receiver: Receiver, batch: StoredBatch, partition: int) -> bool:
         """Hand a batch to the client. False where it takes none now."""
         ...
@@ -168,7 +172,7 @@ class Adopter:
             # On the disk first: a second adopter must not choose another one.
             life.keep(at_once=True)
         for _ in range(_AT_A_TIME):
-            batch = life.next_to_send()
+            batch = life.next_to_send() if sender.may_send(life.partition) else None
             if batch is None:
                 break
             if not sender.send_for(life, batch, life.partition):

@@ -29,7 +29,11 @@ def _config(bootstrap: str, transactional_id: str, timeout_ms: int) -> dict[str,
         bootstrap,
         transactional_id=transactional_id,
         transaction_timeout_ms=timeout_ms,
-        linger_ms=0,
+        # Every transaction is flushed at its end: then each partition gets its records in one request.
+        linger_ms=100,
+        # With several under way, a partition's new leader that knows nothing of this writer could refuse the first and
+        # take the second; the client would report both as delivered (confluentinc/confluent-kafka-go#921).
+        max_in_flight_requests_per_connection=1,
         queue_buffering_max_messages=500_000,
         queue_buffering_max_kbytes=262_144,
     )

@@ -17,6 +17,9 @@ CrossWindowAlerts = Callable[[frozenset[int]], tuple[list[tuple[int, dict[str, A
 """Given the owned partitions: partition and alert of every FALLBACK_RATE, and their revision; None while not known."""
 
 _COALESCE_S = 0.002
+_SHARE = 4
+"""Windows are left alone for so many times as long as publishing them took: while many snapshots come in, making the
+same records again and again would keep the snapshots waiting."""
 _CROSS_S = 1.0
 
 
@@ -61,6 +64,8 @@ class PublishLoop:
                 self._publish(partition, everything=everything)
                 # The loop's other tasks, the group's heartbeats among them, must not wait for all partitions.
                 await asyncio.sleep(0)
+            if everything:
+                due = max(due, now + _SHARE * (time.monotonic() - now))
             if now >= cross_due:
                 cross_due = now + _CROSS_S
                 self._publish_cross_window()

@@ -37,7 +37,16 @@ class Publisher:
         self.published: Counter[Source] = Counter()
         self._names = topic_names(topics)
         self._lost: OutputLost | None = None
-        self._producer = Producer(producer_config(bootstrap, linger_ms=5, message_timeout_ms=int(_PATIENCE_S * 1000)))
+        self._producer = Producer(
+            producer_config(
+                bootstrap,
+                linger_ms=5,
+                message_timeout_ms=int(_PATIENCE_S * 1000),
+                # With several under way, a partition's new leader that knows nothing of this writer could refuse the
+                # first and take the second; the client would report both (confluentinc/confluent-kafka-go#921).
+                max_in_flight_requests_per_connection=1,
+            )
+        )
 
     def send(self, output: Output, partition: int) -> None:
         """Queues a record. Raises OutputLost where an earlier one was not acknowledged."""
