@@ -50,7 +50,7 @@ class Cost:
 
 
 def batches(size: int, events: int) -> Iterator[tuple[bytes, bytes, int]]:
-    """Key, value and broker time of batches of `size` attempts each, `events` in all, one in 50 with a fallback too."""
+    """Key, value and broker time of batches of `size` attempts each, `events` in all."""
     recorded = [0] * EMITTERS
     for number in range(events // size):
         emitter, seq = number % EMITTERS, number // EMITTERS + 1

@@ -1,0 +1,1 @@
+"""Growth: how what something costs grows with what there is of it."""

@@ -1,0 +1,1 @@
+"""Latency: how soon what a host tells shows on the other side."""
