@@ -46,9 +46,9 @@ def _mount(folder: Path, options: str) -> bool:
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of its own with 600 KiB."""
+    """A file system of its own with 2,400 KiB."""
     folder = tmp_path / "disk"
-    if not _mount(folder, "size=600k"):
+    if not _mount(folder, "size=2400k"):
         pytest.skip("mounting a file system needs root")
     yield folder
     subprocess.run(["umount", "--lazy", str(folder)], check=True)
