@@ -13,7 +13,7 @@ from tests.chaos.small_soak import SIZES, T, a_batch, a_claim, a_log, killed, st
 from tests.chaos.soak.checks import Checks
 from tests.chaos.soak.compare import Heard, check_claims, check_verdicts, check_windows
 from tests.chaos.soak.journal import Journal, Kind, LifeJournal, count_entries, read_journals
-from tests.chaos.soak.lives import Life, read_lives
+from tests.chaos.soak.lives import Life, Stretch, read_lives
 from tests.chaos.soak.log import Log
 from tests.chaos.soak.plan import FULL, make_plan
 from tests.chaos.soak.truth import Truth, expected_verdicts
@@ -249,3 +249,13 @@ def test_the_session_that_the_other_tests_spoil_is_in_order(tmp_path: Path) -> N
     lives: list[Life] = read_lives(checks, [journal], a_log(*_session_batches(journal)))
     assert checks.good, checks.differences
     assert len(lives[0].counted) == 5
+
+
+def test_a_session_that_ends_at_a_cut_lacks_nothing_that_is_lost_after_it(tmp_path: Path) -> None:
+    journal = _session_journal(tmp_path)
+    (life,) = read_lives(Checks(), [journal], a_log(*_session_batches(journal)))
+    end = journal.entries[5].micros
+    for after, evidence in ((end, Evidence.COMPLETE), (end - 1, Evidence.LOSSY)):
+        lost = frozenset({Family.KERNEL_FALLBACK.value})
+        life.stretches = [Stretch(after, end + MICROS, lost, after, end + MICROS)]
+        assert expected_verdicts([life])["h-1-1"].evidence is evidence

@@ -145,7 +145,7 @@ def _verdicts(life: Life) -> Iterator[tuple[str, ExpectedVerdict]]:
             continue
         begin, end = opened.get(name, 0), ended[name]
         lossy = any(
-            stretch.families & _SESSION_FAMILIES and begin <= stretch.told_through and stretch.told_after <= end
+            stretch.families & _SESSION_FAMILIES and begin <= stretch.told_through and stretch.told_after < end
             for stretch in life.stretches
         )
         degraded, masked = degraded_there[session], [e for e in events if e.family is Family.MASKED_ERROR]

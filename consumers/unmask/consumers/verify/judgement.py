@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from unmask.consumers.verify.account import Stretch
 from unmask.consumers.verify.chain import Chain
 from unmask.consumers.verify.evidence import AsOf, standing_of, sure_from
 from unmask.consumers.verify.expected import Fields
@@ -84,7 +85,7 @@ def _lacks(session: SessionFacts, chains: list[Chain], end: int) -> bool:
     """Whether events of sessions are lost in a stretch of its emitters that touches its time up to `end`."""
     begin = session.opened or 0
     stretches = (stretch for chain in chains for stretch in chain.lossy() if stretch.concerns_sessions)
-    return any(begin <= stretch.cut_before and stretch.cut_after <= end for stretch in stretches)
+    return any(_reaches(stretch, begin, end) for stretch in stretches)
 
 
 def _beyond_the_log(recount: Recount, session: SessionFacts, chains: list[Chain], end: int) -> bool:
@@ -94,7 +95,7 @@ def _beyond_the_log(recount: Recount, session: SessionFacts, chains: list[Chain]
         return True
     for chain in chains:
         unsure = chain.unsure(sure_from(recount, chain.partition))
-        if any((begin or 0) <= stretch.cut_before and stretch.cut_after <= end for stretch in unsure):
+        if any(_reaches(stretch, begin or 0, end) for stretch in unsure):
             return True
     return False
 
@@ -106,6 +107,12 @@ def _abandoned(session: SessionFacts, threshold: float) -> Fields:
         kind=VerdictKind.HARD_FAILURE, directive=Directive.HALT_AND_ALERT_DEVELOPER, evidence=Evidence.LOSSY,
         operations=0, claimed_degraded=0, outcome=None, contradictions=[],
     )  # fmt: skip
+
+
+def _reaches(stretch: Stretch, begin: int, end: int) -> bool:
+    """Whether a session may have events in a stretch: at its first cut none, unless that is its last one too."""
+    empty = stretch.cut_after == stretch.cut_before
+    return begin <= stretch.cut_before and (stretch.cut_after < end or (empty and stretch.cut_after == end))
 
 
 def _ended(session: SessionFacts, threshold: float, inherited: Sequence[Directive], *, lossy: bool) -> Fields:

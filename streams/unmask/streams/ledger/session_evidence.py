@@ -25,12 +25,21 @@ def is_lossy(state: PartitionState, session: Session) -> bool:
         emitter = state.emitters.get(name)
         if emitter is None:
             continue
-        if any(begin <= cut_before and cut_after <= end for cut_after, cut_before in emitter.flaws.values()):
+        if any(_overlaps(cut_after, cut_before, begin, end) for cut_after, cut_before in emitter.flaws.values()):
             return True
         # A silent or late emitter may still tell of anything that came after its last cut.
         if emitter.unaccounted is not None and emitter.last_cut < end:
             return True
     return False
+
+
+def _overlaps(cut_after: int, cut_before: int, begin: int, end: int) -> bool:
+    """Whether a session from `begin` to `end` may lack events of the stretch between two cuts.
+
+    What stands at a cut was told by the batch that was cut then, and is not of the stretch after it. Only where both
+    cuts are one instant it may be of either.
+    """
+    return begin <= cut_before and (cut_after < end or cut_after == cut_before == end)
 
 
 def touch_sessions(state: PartitionState, emitter: Emitter, first: int, last: int | None = None) -> None:

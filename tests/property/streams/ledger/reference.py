@@ -279,7 +279,10 @@ class Reference:
         for name in facts.emitters:
             known = self.emitters[name]
             for left, right in zip(known.accepted, known.accepted[1:], strict=False):
-                if set(self.lossy_families(left, right)) - {"route_attempt"} and begin <= right.cut and left.cut <= end:
+                lossy = set(self.lossy_families(left, right)) - {"route_attempt"}
+                # Everything up to its cut is the left one's; where there is but one cut, nobody can tell.
+                behind = left.cut < end or left.cut == right.cut == end
+                if lossy and begin <= right.cut and behind:
                     return True
             if self.silence(known)[0] is not None and known.accepted[-1].cut < end:
                 return True

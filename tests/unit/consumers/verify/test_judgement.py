@@ -219,3 +219,21 @@ def test_what_several_emitters_did_for_a_session_is_added_up() -> None:
     other.teardown(21, "s-1", operations=30)
     log.append(21, other.cut(21, closing=True))
     assert told(judged(log), "operations", "degraded_operations", "contradictions") == (40, 1, "")
+
+
+@pytest.mark.parametrize(("lost_until", "evidence"), [(END + 3, "COMPLETE"), (END, "LOSSY")])
+def test_a_loss_after_the_cut_that_told_of_a_sessions_end_is_not_the_sessions(lost_until: float, evidence: str) -> None:
+    """The host is an hour ahead, so that its session ends at a cut; two cuts at one instant cannot be told apart."""
+    host, log = Host("e-1", started=3_600), Log()
+    host.opening(3_601, "s-1")
+    log.append(1, host.cut(3_601))
+    if evidence == "COMPLETE":
+        host.teardown(3_600 + END, "s-1")
+        log.append(END, host.cut(3_600 + END))
+        host.drop("kernel_fallback")
+    else:
+        log.append(END, host.cut(3_600 + END))
+        host.drop("kernel_fallback")
+        host.teardown(3_601 + END, "s-1")
+    log.append(lost_until, host.cut(3_603 + END, closing=True))
+    assert told(judged(log), "evidence") == (evidence,)

@@ -393,3 +393,31 @@ def test_of_too_many_open_sessions_the_one_opened_first_counts_as_abandoned() ->
     folded.batch(life.cut(T0 + 11 * SECOND))
     assert _session(folded, "session-0").abandoned_at is None
     assert _session(folded, "session-2").abandoned_at is not None
+
+
+def test_a_session_that_was_told_of_to_its_end_lacks_nothing_that_died_after_that_cut() -> None:
+    """Of a host that is ahead by more than five minutes, whose sessions end at the cut that told of their end."""
+    life = Life(started_at=T0 + HOUR)
+    folded = Folded()
+    folded.batch(life.cut(T0 + HOUR), arrival=T0)
+    life.open(T0 + HOUR + 1 * SECOND)
+    life.tear_down(T0 + HOUR + 2 * SECOND)
+    life.open(T0 + HOUR + 2 * SECOND, "open-still")
+    folded.batch(life.cut(T0 + HOUR + 3 * SECOND), arrival=T0 + 3 * SECOND)
+    life.drop("kernel_fallback")
+    life.tear_down(T0 + HOUR + 5 * SECOND, "open-still")
+    folded.batch(life.cut(T0 + HOUR + 6 * SECOND, closing=True), arrival=T0 + 6 * SECOND)
+    assert not _lossy(folded)
+    assert _lossy(folded, "open-still")
+
+
+def test_where_two_cuts_are_one_instant_a_session_that_ends_there_may_lack_what_is_between_them() -> None:
+    life = Life(started_at=T0 + HOUR)
+    folded = Folded()
+    folded.batch(life.cut(T0 + HOUR), arrival=T0)
+    life.open(T0 + HOUR + 1 * SECOND)
+    folded.batch(life.cut(T0 + HOUR + 2 * SECOND), arrival=T0 + 2 * SECOND)
+    life.drop("kernel_fallback")
+    life.tear_down(T0 + HOUR + 3 * SECOND)
+    folded.batch(life.cut(T0 + HOUR + 4 * SECOND), arrival=T0 + 2 * SECOND)
+    assert _lossy(folded)
