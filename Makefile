@@ -7,11 +7,11 @@ SECONDS ?= 600
 SEED ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test unit chaos bench bench-quick lint format types wheel clean
+.PHONY: help setup demo test unit chaos chaos-effects bench bench-quick lint format types wheel clean
 
 help: ## Show what can be made
-	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
-	@echo "  (ARGS=... is handed on to demo, test, unit, chaos and bench)"
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@echo "  (ARGS=... is handed on to demo, test, unit, chaos, chaos-effects and bench)"
 
 setup: $(READY) ## Create .venv with everything that development needs
 
@@ -31,6 +31,9 @@ unit: setup ## Run the tests that need no broker, in parallel
 
 chaos: setup ## Kill, pause and cut off everything under load, then compare every number (SECONDS=600 SEED=...)
 	$(BIN)/python -m tests.chaos.soak --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(ARGS)
+
+chaos-effects: setup ## The same to the effects ledger and its hosts, then check its whole history (SECONDS=600 SEED=...)
+	$(BIN)/python -m tests.chaos.effects --seconds $(SECONDS) $(if $(SEED),--seed $(SEED)) $(ARGS)
 
 bench: setup ## Measure everything, peers too (about an hour; goes on where it was broken off)
 	$(BIN)/python -m benchmarks $(ARGS)

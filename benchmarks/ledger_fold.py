@@ -15,6 +15,7 @@ from unmask.schemas.codec import encode
 from unmask.schemas.scope import Scope
 from unmask.schemas.topics import Topics
 from unmask.streams.ledger.fold import fold_batch
+from unmask.streams.ledger.fold_single import fold_single
 from unmask.streams.ledger.intake import Intake
 from unmask.streams.ledger.outputs import Outputs
 from unmask.streams.ledger.rules import FoldRules
@@ -93,10 +94,14 @@ def measure(size: int, events: int) -> Cost:
     for number, first in enumerate(range(0, len(log), BATCHES_PER_TRANSACTION)):
         part = log[first : first + BATCHES_PER_TRANSACTION]
         began = clock()
-        read = [intake.read(key, value) for key, value, _ in part]
+        singles = intake.read_singles([key for key, _, _ in part], [value for _, value, _ in part])
+        read = [single or intake.read(key, value) for single, (key, value, _) in zip(singles, part, strict=True)]
         decoded = clock()
-        for offset, (batch, (_, _, arrival)) in enumerate(zip(read, part, strict=True), first):
-            fold_batch(state, rules, offset, arrival, batch)
+        for offset, (batch, (key, value, arrival)) in enumerate(zip(read, part, strict=True), first):
+            if isinstance(batch, dict):
+                fold_batch(state, rules, offset, arrival, batch)
+            elif not fold_single(state, rules, offset, arrival, batch):
+                fold_batch(state, rules, offset, arrival, intake.read(key, value))
         folded = clock()
         mark = number % TRANSACTIONS_PER_MARK == 0
         for _record in outputs.records(state, state.take_touched(), mark=mark):

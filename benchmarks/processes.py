@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-__all__ = ["cpu_seconds", "peak_mb", "resident_mb"]
+__all__ = ["cpu_seconds", "machine_cpu_seconds", "peak_mb", "resident_mb"]
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -13,6 +13,13 @@ def cpu_seconds(pid: int) -> float:
     text = Path(f"/proc/{pid}/stat").read_text("utf-8")
     fields = text[text.rindex(")") + 2 :].split()
     return sum(int(field) for field in fields[11:15]) / _TICKS
+
+
+def machine_cpu_seconds() -> float:
+    """Time that all cores together were busy since the machine's start, whoever used them; waiting counts as idle."""
+    fields = Path("/proc/stat").read_text("utf-8").split("\n", 1)[0].split()[1:9]
+    user, nice, system, _idle, _iowait, irq, softirq, steal = map(int, fields)
+    return (user + nice + system + irq + softirq + steal) / _TICKS
 
 
 def peak_mb(pid: int) -> float:

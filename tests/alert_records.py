@@ -68,6 +68,23 @@ _OF_KIND: dict[AlertKind, dict[str, Any]] = {
     AlertKind.UNVERIFIABLE_VERDICT: {
         "alert_id": "UNVERIFIABLE_VERDICT|s-1", "session_id": "s-1", "causes": ["unverifiable"], "facts": {},
     },
+    **{
+        kind: {"alert_id": f"{kind}|s-1", "session_id": "s-1", "scope": SCOPE._asdict(), "facts": {}}
+        for kind in (
+            AlertKind.PREFERENCE_DRIFT, AlertKind.EMERGENCY_AS_DEFAULT, AlertKind.WATCHDOG_DEPENDENT,
+            AlertKind.CLEANUP_UNSEEN, AlertKind.IDENTITY_CONFLICT,
+        )
+    },
+    **{
+        kind: {
+            "alert_id": f"{kind}|s-1|d-1", "session_id": "s-1", "delegation_id": "d-1", "scope": SCOPE._asdict(),
+            "facts": {"calls": 54, "unchanged": 54, "budget_calls": 40, "tokens": 9, "blocked_turns": 107},
+        }
+        for kind in (
+            AlertKind.STALLED_DELEGATION, AlertKind.BUDGET_EXCEEDED, AlertKind.DUPLICATE_EFFECT,
+            AlertKind.ENFORCEMENT_BLOCKED,
+        )
+    },
     AlertKind.UNKNOWN_ALERT: {"alert_id": "LATER_KIND|a|b|c", "facts": {}},
 }  # fmt: skip
 

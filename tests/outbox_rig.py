@@ -205,6 +205,12 @@ def raw_event(family: Family, now: int) -> tuple[Any, ...]:
         return now, "answer", "timeout", None, None, None, None, "s", "o"
     if family is Family.MASKED_ERROR:
         return now, "s", "o", "openai", "HTTP_503", "cache", "unproven", None, None
+    if family is Family.ROUTE_SELECTION:
+        return now, "s", 1, "backup", "auto", "turn", "live", None, "timeout", False, None
+    if family is Family.DELEGATION_PROGRESS:
+        return now, "d", "s", "i", 1, 1, "succeeded", 1, 120, *[None] * 9
+    if family is Family.DELEGATION_EFFECT:
+        return now, "d", "s", "i", 1, "committed", "effects", None, "key", None, 7, "receipt", None, None
     teardown = {"session_id": "s", "outcome": "success", "operations": 1, "degraded_operations": 0, "claims": []}
     return now, teardown
 

@@ -44,6 +44,8 @@ def cell(
     start = 0 if seconds == 0 else at(minute)
     if measure in ("emitters", "late", "skewed", "duplicates"):
         capability = code = "-"
+    elif measure == "witnesses":
+        code = "-"
     record = {
         "partition": partition,
         "offset": offset,
@@ -180,6 +182,10 @@ def session_tally(session_id: str = "s1", **parts: Any) -> dict[str, Any]:
         "teardowns": [],
         "evidence": "COMPLETE",
         "abandoned_at": None,
+        "selections": [],
+        "selections_total": None,
+        "delegations": [],
+        "identity_conflicts": [],
     }
     unknown = parts.keys() - tally.keys()
     assert not unknown, unknown

@@ -9,7 +9,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -116,12 +116,16 @@ class Stream:
 
 
 class WorkerProcess:
-    """`unmask stream` in a process of its own."""
+    """`unmask stream` in a process of its own; `command` is what runs it instead, for example of another version."""
 
-    def __init__(self, bootstrap: str, namespace: str, *arguments: str) -> None:
-        command = [str(Path(sys.executable).with_name("unmask")), "stream", "--port", "0", *arguments]
-        environment = {**os.environ, "KAFKA_BOOTSTRAP_SERVERS": bootstrap, "UNMASK_NAMESPACE": namespace}
-        self.process = subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+    def __init__(
+        self, bootstrap: str, namespace: str, *arguments: str, command: Sequence[str] | None = None, **variables: str
+    ) -> None:
+        command = command or [str(Path(sys.executable).with_name("unmask")), "stream"]
+        environment = {**os.environ, "KAFKA_BOOTSTRAP_SERVERS": bootstrap, "UNMASK_NAMESPACE": namespace, **variables}
+        self.process = subprocess.Popen(
+            [*command, "--port", "0", *arguments], env=environment, stderr=subprocess.PIPE, text=True
+        )
         self.lines: list[str] = []
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()

@@ -21,7 +21,7 @@ from benchmarks.compare.logs import HeldBack, delete, read_values
 from benchmarks.compare.outcome import Outcome, RunFailed, difference
 from benchmarks.compare.systems import System
 from benchmarks.compare.workload import PARTITIONS, Counts, Workload
-from benchmarks.processes import cpu_seconds, peak_mb
+from benchmarks.processes import cpu_seconds, machine_cpu_seconds, peak_mb
 from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
 
@@ -63,11 +63,11 @@ def count_log(
         told = ("--grace-seconds", str(_GRACE_S), *arguments)
         with workers(bootstrap, run, number, folder, *told) as (pids, startup_s):
             _await_shares(bootstrap, f"{run}.ledger", number, load.partitions)
-            before = sum(map(cpu_seconds, pids))
+            before, machine_before = sum(map(cpu_seconds, pids)), machine_cpu_seconds()
             began = log.release()
             ended = _await_committed(bootstrap, topics, log, pids)
             found = _await_counts(bootstrap, topics, load)
-            after = sum(map(cpu_seconds, pids))
+            after, machine_after = sum(map(cpu_seconds, pids)), machine_cpu_seconds()
             wrong = _wrong(found, load)
             time.sleep(idle_s)
             return Outcome(
@@ -80,6 +80,7 @@ def count_log(
                 startup_s=startup_s,
                 startup_cpu_s=before,
                 peak_mb=max(map(peak_mb, pids)),
+                machine_cpu_s=machine_after - machine_before,
                 idle_cpu=(sum(map(cpu_seconds, pids)) - after) / idle_s if idle_s else 0.0,
             )
     finally:

@@ -100,7 +100,9 @@ def record(schema: Mapping[str, Any], annotation: Any, named: dict[str, Any], at
         yield from differences(field["type"], hints[field["name"]], named, place)
         info = annotation.model_fields[field["name"]]
         fixed = get_args(info.annotation)[0] if get_origin(info.annotation) is Literal else None
-        if "default" in field and (info.is_required() or info.default != field["default"]):
+        default = info.get_default(call_default_factory=True)
+        default = list(default) if isinstance(default, tuple) else default
+        if "default" in field and (info.is_required() or default != field["default"]):
             yield f"{place}: the schema's default is {field['default']!r}"
         if "default" not in field and not info.is_required() and info.default != fixed:
             yield f"{place}: the schema has no default"
@@ -121,7 +123,7 @@ class Other(Record):
 
 A: dict[str, Any] = {"name": "a", "type": "long"}
 B: dict[str, Any] = {"name": "b", "type": ["null", "string"], "default": None}
-C: dict[str, Any] = {"name": "c", "type": {"type": "array", "items": "long"}, "default": ()}
+C: dict[str, Any] = {"name": "c", "type": {"type": "array", "items": "long"}, "default": []}
 
 
 def drift(*fields: dict[str, Any]) -> list[str]:

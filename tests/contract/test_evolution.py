@@ -75,9 +75,9 @@ def test_a_default_on_the_field_alone_would_not_have_helped() -> None:
 
 def test_a_new_family_is_unknown_to_an_old_reader_and_does_not_mix_with_those_it_knows() -> None:
     source = version_2("event_batch")
-    find(source, "Family")["symbols"].append("route_selection")
+    find(source, "Family")["symbols"].append("prompt_rewrite")
     account = sample("event_batch")["accounts"][0]
-    accounts = [{**account, "family": family} for family in ("kernel_fallback", "route_selection")]
+    accounts = [{**account, "family": family} for family in ("kernel_fallback", "prompt_rewrite")]
     schema = foreign("event_batch", source)
     read = decode_body(schema, written(schema, sample("event_batch", accounts=accounts)), 0)
     assert [account["family"] for account in read["accounts"]] == ["kernel_fallback", "unknown_family"]

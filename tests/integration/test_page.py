@@ -18,6 +18,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tests.debian_commands import debian_command
 from tests.integration.consumers.alerts.receiving import free_port
 from tests.integration.page_checks import accessibility_faults, sideways_scroll
+from tests.session_parts import delegation, refusal, selection
 from tests.table_records import session_tally
 from tests.tables_on_kafka import PARTITIONS, Stream, WorkerProcess, eventually
 from typer.testing import CliRunner
@@ -96,7 +97,14 @@ class Run:
     def _old_session(self) -> None:
         """A session of three days ago, which stands on its topic and is too old to be remembered."""
         at = time.time_ns() // 1000 - 3 * 86_400_000_000
-        tally = session_tally("old-one", opened_at=at, last_seen_at=at)
+        chosen = [
+            selection("large", 1, source="user", scope="session"),
+            selection("mini", 2, reason_code="rate_limited"),
+        ]
+        tally = session_tally(
+            "old-one", opened_at=at, last_seen_at=at, selections=[one | {"occurred_at": at} for one in chosen],
+            selections_total=2, delegations=[delegation(budget_calls=40, refusals=[refusal("gate", 3, 1)])],
+        )  # fmt: skip
         producer, topic = Producer(producer_config(self.kafka)), self.stream.topics.sessions.name
         value, partition = encode("session_tally", tally), partition_for("old-one", PARTITIONS)
         producer.produce(topic, value, b"old-one|0", partition, timestamp=at // 1000)
@@ -221,7 +229,7 @@ def test_it_is_read_at_every_width_in_light_and_dark_and_by_everybody(run: Run, 
     run.begin()
     eventually(lambda: _all_complete(run))
     eventually(lambda: any(line["verdict"] for line in run.api("overview")["sessions"]))
-    for path in ("/", "/sessions/masked"):
+    for path in ("/", "/sessions/masked", "/sessions/old-one"):
         for scheme in ("light", "dark"):
             page = show(f"{run.address}{path}", scheme=scheme)
             expect(page.locator("#live")).to_contain_text("Live,")
@@ -305,6 +313,27 @@ def test_an_older_session_is_looked_up_where_it_stands(run: Run, show: Callable[
     assert "old-one" not in [line["session_id"] for line in run.api("overview")["sessions"]]
     page = show(f"{run.address}/sessions/old-one")
     expect(page.locator("#verdict")).to_contain_text("It runs")
+
+
+def test_selections_recoveries_and_delegations_are_read_without_javascript_too(
+    run: Run, show: Callable[..., Page]
+) -> None:
+    detail = run.api("sessions/old-one")["detail"]
+    assert [line["profile"] for line in detail["selections"]] == ["large", "mini"]
+    for more in ({}, {"java_script_enabled": False}):
+        page = show(f"{run.address}/sessions/old-one", **more)
+        lane = row(page, "timelines", "rate limited")
+        expect(lane).to_contain_text("now: mini")
+        expect(page.locator("#timelines")).to_contain_text("The user chose last: large.")
+        expect(page.locator("#timelines tbody").last).to_contain_text("mini")
+        delegated = row(page, "delegations", "10 of 40 calls")
+        expect(delegated).to_contain_text("gate: 3 (1 appealed, 0 wrong)")
+        expect(delegated).to_contain_text("NOT TRIPPED")
+        picture(page, f"session-recoveries{'-without-javascript' if more else ''}")
+    run.begin()
+    eventually(lambda: any(line["session_id"] == "masked" for line in run.api("overview")["sessions"]))
+    # Of a session without any, it is not said that there were none.
+    expect(show(f"{run.address}/sessions/masked").locator("#timelines")).to_contain_text("That is not a 'none'.")
 
 
 def test_a_broken_broker_and_a_worker_that_is_gone_are_told(

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from itertools import count
 from os import getpid
 from time import monotonic, sleep, time_ns
+from typing import TYPE_CHECKING
 
 from unmask.producers import fork
 from unmask.producers.bell import Bell
@@ -16,6 +17,7 @@ from unmask.producers.classify import classify_upstream
 from unmask.producers.classify_reason import classify_refusal
 from unmask.producers.custody import Clock
 from unmask.producers.framer import Framer
+from unmask.producers.further import FurtherRecords
 from unmask.producers.life import EmitterLife
 from unmask.producers.marks import cause_of
 from unmask.producers.outbox import adopter_for, stores_for
@@ -31,6 +33,10 @@ from unmask.producers.worker import Worker
 from unmask.schemas.codes import Equivalence, Family
 from unmask.schemas.tokens import is_token
 
+if TYPE_CHECKING:
+    from unmask.producers.delegation import Delegation, Keeper, Signal
+    from unmask.schemas.breaker import Budget
+
 __all__ = ["Emitter"]
 
 # Waiting is done by looking: an Event or a join could lock out a signal handler that calls close() too.
@@ -39,7 +45,7 @@ _UNPROVEN = Equivalence.UNPROVEN.value
 _EQUIVALENCES = {member.value: member.value for member in Equivalence}
 
 
-class Emitter:
+class Emitter(FurtherRecords):
     """Publishes what a host falls back from. One per process is enough; it implements FallbackTelemetrySink.
 
     Raises NoBroker, UnsafeClientOption, InvalidSettings and RegistryClientMissing when it is made; nothing after that.
@@ -48,6 +54,7 @@ class Emitter:
     """
 
     wired = True
+    _keeper: "Keeper | None" = None
 
     def __init__(
         self, settings: EmitterSettings | None = None, *, clock: Clock = time_ns, stores: Stores | None = None
@@ -69,7 +76,8 @@ class Emitter:
         self._bell = Bell()
         adopter = adopter_for(self._settings, self._clock, framer.encode, life.emitter_id)
         self._worker = Worker(life, self._bell, self._connect, adopter)
-        self._lane_attempt, self._lane_fallback, self._lane_masked, self._lane_teardown = life.buffer.lanes
+        self._lane_attempt, self._lane_fallback, self._lane_masked, self._lane_teardown, *further = life.buffer.lanes
+        self._lane_selection, self._lane_progress, self._lane_effect = further
         self._seen = SeenPairs()
         self._payloads = KnownPayloads()
         self._sessions: dict[str, SessionClaims] = {}
@@ -245,6 +253,36 @@ class Emitter:
         except Exception:
             self._life.internal_errors.add()
         return Session(self, session_id, predecessor, paths, trace=trace, bystanders=others)
+
+    def delegation(
+        self,
+        delegation_id: str,
+        *,
+        budget: "Budget | None" = None,
+        scope: str | None = None,
+        session: Session | str | None = None,
+        signal: "Signal | str | None" = None,
+        trip_after: int | None = None,
+    ) -> "Delegation":
+        """Work that is handed to an agent, as a context; each `with` is one invocation of it.
+
+        `budget` holds over all invocations, and of several the smaller one; `scope` is what the delegation is given to
+        do, as a token. It works in `session`, by default in the one that the code runs in, or else in one of its own
+        id. `signal` tells whether anything changes; after `trip_after` successful calls that change nothing (8 by
+        default) the progress breaker trips. Raises TypeError and ValueError for what is no budget and no number.
+        """
+        # Imported here: a host without delegations pays nothing for them.
+        from unmask.producers.delegation import Delegation, Keeper, book_below
+
+        keeper = self._keeper
+        if keeper is None:
+            made = Keeper(book_below(self._settings.outbox), self.note_fault)
+            # One step of the interpreter: of several threads one makes the keeper of all.
+            keeper = self.__dict__.setdefault("_keeper", made)
+        return Delegation(
+            self, keeper, delegation_id, budget=budget, scope=scope, session=session, signal=signal,
+            trip_after=trip_after,
+        )  # fmt: skip
 
     # -- sessions; called by Session
 

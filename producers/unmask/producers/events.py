@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from unmask.producers.buffer import RawEvent
+from unmask.producers.further_events import FurtherCleaner
 from unmask.producers.published import NO_ENTRY_POINT, UNSPECIFIED, Vocabulary, identifier, optional_identifier
 from unmask.producers.report import FAMILIES
 from unmask.schemas.codes import Family
@@ -34,6 +35,7 @@ class Cleaner:
         self._capability = Vocabulary(label_limit)
         self._entry_point = Vocabulary(label_limit)
         self._upstream = Vocabulary(label_limit)
+        self._further = FurtherCleaner(label_limit)
         self._pairs: dict[str, dict[str, tuple[str, str]]] = {}
         """What capability and entry point are published as, for pairs of tokens."""
         self._pairs_left = _MOST_PAIRS
@@ -82,6 +84,8 @@ class Cleaner:
             return self._masked(raw)
         if family is Family.SESSION_TEARDOWN:
             return raw[1]
+        if family is not None:
+            return self._further.body(family, raw)
         _, session_id, predecessor = raw
         return {"session_id": identifier(session_id), "predecessor_session_id": optional_identifier(predecessor)}
 

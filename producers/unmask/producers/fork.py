@@ -19,7 +19,15 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Protocol
 
-__all__ = ["close_with_the_process", "databases_work", "forget", "keep_for_ever", "using_a_database", "watch"]
+__all__ = [
+    "close_with_the_process",
+    "databases_work",
+    "forget",
+    "keep_for_ever",
+    "using_a_database",
+    "using_a_database_within",
+    "watch",
+]
 
 _PATIENCE = 1.0
 """Seconds that a fork waits at most until no background thread is inside of a database."""
@@ -80,6 +88,19 @@ def using_a_database() -> Iterator[None]:
     """
     with _databases:
         yield
+
+
+@contextmanager
+def using_a_database_within(seconds: float) -> Iterator[bool]:
+    """As using_a_database, for a thread of the host: whether it may begin, after waiting so long at most."""
+    databases = _databases
+    if not databases.acquire(timeout=seconds):
+        yield False
+        return
+    try:
+        yield True
+    finally:
+        databases.release()
 
 
 def databases_work() -> bool:

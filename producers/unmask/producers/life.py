@@ -48,7 +48,8 @@ class EmitterLife(Custody):
         self._cleaner = Cleaner(settings.label_limit)
         account = Account()
         identity = Identity(
-            secrets.token_hex(16), clock() // 1000, settings.scope, settings.heartbeat_ms, _sdk()
+            secrets.token_hex(16), clock() // 1000, settings.scope, settings.heartbeat_ms, _sdk(),
+            tuple(family.value for family in settings.witnesses),
         )  # fmt: skip
         batcher = Batcher(
             identity, account, encode=self.framer.encode, max_bytes=settings.max_record_bytes,

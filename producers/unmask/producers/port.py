@@ -5,9 +5,10 @@ decision a `NullSink` stands there: it does nothing, and says so.
 """
 
 from contextlib import AbstractContextManager
+from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
 
-__all__ = ["FallbackTelemetrySink", "NullSink", "get_sink", "set_sink", "wiring_problem"]
+__all__ = ["AgentTelemetrySink", "FallbackTelemetrySink", "NullSink", "get_sink", "set_sink", "wiring_problem"]
 
 
 @runtime_checkable
@@ -59,6 +60,36 @@ class FallbackTelemetrySink(Protocol):
         ...
 
 
+@runtime_checkable
+class AgentTelemetrySink(FallbackTelemetrySink, Protocol):
+    """Takes selections and delegations, too. A sink of the host's own need not: ask with isinstance."""
+
+    def record_selection(
+        self,
+        session_id: object,
+        turn: int,
+        profile: str,
+        *,
+        source: str,
+        scope: str,
+        timeline: str,
+        cleared_by: str | None = None,
+        reason_code: object = None,
+        emergency: bool = False,
+        expires_at: datetime | None = None,
+    ) -> None:
+        """A profile was used in a turn, written down for later turns, or taken back."""
+        ...
+
+    def record_delegation_progress(self, *args: Any, **fields: Any) -> None:
+        """A call of a delegation ended."""
+        ...
+
+    def record_delegation_effect(self, *args: Any, **fields: Any) -> None:
+        """What became of an effect that a delegation wanted."""
+        ...
+
+
 class NullSink:
     """Records nothing, visibly: `wired` is False and `wiring_problem` names it."""
 
@@ -104,6 +135,40 @@ class NullSink:
         from unmask.producers.sessionless import unrecorded_session
 
         return unrecorded_session(self, session_id, predecessor)
+
+    def record_selection(
+        self,
+        session_id: object,
+        turn: int,
+        profile: str,
+        *,
+        source: str,
+        scope: str,
+        timeline: str,
+        cleared_by: str | None = None,
+        reason_code: object = None,
+        emergency: bool = False,
+        expires_at: datetime | None = None,
+    ) -> None:
+        """Nothing."""
+
+    def record_delegation_progress(self, *_args: Any, **_fields: Any) -> None:
+        """Nothing."""
+
+    def record_delegation_effect(self, *_args: Any, **_fields: Any) -> None:
+        """Nothing."""
+
+    def selections(self, session: object, **options: Any) -> Any:
+        """The guard of a session's selections: it chooses and refuses as ever, and nothing is recorded."""
+        from unmask.producers.selection import Selections
+
+        return Selections(self, session, **options)
+
+    def delegation(self, delegation_id: str, **options: Any) -> AbstractContextManager[Any]:
+        """A delegation that records nothing: its budgets and its breaker hold all the same, in this process."""
+        from unmask.producers.delegation.unwired import unrecorded_delegation
+
+        return unrecorded_delegation(self, delegation_id, **options)
 
 
 _sink: FallbackTelemetrySink = NullSink()

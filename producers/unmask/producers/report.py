@@ -6,9 +6,23 @@ from enum import StrEnum
 
 from unmask.schemas.codes import DropCause, Family
 
-__all__ = ["FAMILIES", "Counts", "DeliveryReport", "FamilyCount", "Health", "OutboxHealth", "OutboxState"]
+__all__ = [
+    "FAMILIES",
+    "FIRST_FAMILIES",
+    "FURTHER_FAMILIES",
+    "Counts",
+    "DeliveryReport",
+    "FamilyCount",
+    "Health",
+    "OutboxHealth",
+    "OutboxState",
+]
 
-FAMILIES = (Family.ROUTE_ATTEMPT, Family.KERNEL_FALLBACK, Family.MASKED_ERROR, Family.SESSION_TEARDOWN)
+FIRST_FAMILIES = (Family.ROUTE_ATTEMPT, Family.KERNEL_FALLBACK, Family.MASKED_ERROR, Family.SESSION_TEARDOWN)
+"""The families that every host can tell of."""
+FURTHER_FAMILIES = (Family.ROUTE_SELECTION, Family.DELEGATION_PROGRESS, Family.DELEGATION_EFFECT)
+"""Those that a host tells of only where it says so: by a first record, or in its settings."""
+FAMILIES = (*FIRST_FAMILIES, *FURTHER_FAMILIES)
 """The families that a host sends, in the order of the lanes."""
 
 

@@ -7,6 +7,8 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from unmask.producers.report import FURTHER_FAMILIES
+from unmask.schemas.codes import Family
 from unmask.schemas.scope import Scope
 from unmask.schemas.tokens import is_token
 from unmask.schemas.topics import DEFAULT_NAMESPACE, Topics, namespace_from_environment
@@ -21,6 +23,12 @@ def _token(text: str) -> str:
 
 
 Token = Annotated[str, AfterValidator(_token)]
+
+
+def _further(family: Family) -> Family:
+    if family not in FURTHER_FAMILIES:
+        raise ValueError(f"must be one of {', '.join(FURTHER_FAMILIES)}: every host can tell of the others")
+    return family
 
 
 class EmitterSettings(BaseModel):
@@ -70,17 +78,24 @@ class EmitterSettings(BaseModel):
     outbox_max_age_s: int = Field(default=259_200, ge=60, le=518_400)
     """Seconds for which a batch is kept; an older one is dropped as `outbox_expired`. The stream remembers an emitter
     for a week, so that nothing may be sent again after that."""
+    witnesses: tuple[Annotated[Family, AfterValidator(_further)], ...] = ()
+    """Families beyond the first four that this host can tell of, though it may have nothing to tell yet, of
+    route_selection, delegation_progress and delegation_effect. What it has recorded once need not be named."""
     label_limit: int = Field(default=256, ge=1, le=100_000)
     """Distinct labels of one kind; further ones are published as `overflow`."""
 
     @classmethod
     def from_environment(cls, **given: Any) -> Self:
-        """Settings with what UNMASK_NAMESPACE, UNMASK_RELEASE_LINE and UNMASK_OUTBOX_DIR say, where it is not given."""
+        """Settings with what UNMASK_NAMESPACE, UNMASK_RELEASE_LINE, UNMASK_OUTBOX_DIR and UNMASK_WITNESSES (families,
+        divided by commas) say, where it is not given.
+        """
         defaults: dict[str, Any] = {"namespace": namespace_from_environment()}
         if release_line := os.environ.get("UNMASK_RELEASE_LINE"):
             defaults["release_line"] = release_line
         if outbox_dir := os.environ.get("UNMASK_OUTBOX_DIR"):
             defaults["outbox_dir"] = outbox_dir
+        if witnesses := os.environ.get("UNMASK_WITNESSES"):
+            defaults["witnesses"] = tuple(name.strip() for name in witnesses.split(",") if name.strip())
         return cls(**{**defaults, **given})
 
     @property

@@ -8,12 +8,21 @@ from unmask.producers.report import FAMILIES
 
 __all__ = ["account_faults", "events_in", "lost_by_cause"]
 
-_FIELDS = dict(zip(FAMILIES, ("route_attempts", "kernel_fallbacks", "masked_errors", "session_teardowns"), strict=True))
+_FIELDS = dict(
+    zip(
+        FAMILIES,
+        (
+            "route_attempts", "kernel_fallbacks", "masked_errors", "session_teardowns", "route_selections",
+            "delegation_progress", "delegation_effects",
+        ),
+        strict=True,
+    )
+)  # fmt: skip
 
 
 def events_in(batch: dict[str, Any]) -> Counter[str]:
     """Events that a decoded event_batch holds, per family."""
-    held = {str(family): len(batch[field]) for family, field in _FIELDS.items()}
+    held = {str(family): len(batch.get(field, ())) for family, field in _FIELDS.items()}
     held["route_attempt"] = sum(len(group["occurred_at"]) for group in batch["route_attempts"])
     return Counter({family: count for family, count in held.items() if count})
 
@@ -75,6 +84,6 @@ def _dropped(batch: dict[str, Any]) -> Counter[str]:
 
 def _instants(batch: dict[str, Any]) -> list[int]:
     instants = [instant for group in batch["route_attempts"] for instant in group["occurred_at"]]
-    for field in ("kernel_fallbacks", "masked_errors", "session_openings", "session_teardowns"):
-        instants += [event["occurred_at"] for event in batch[field]]
+    for field in ("session_openings", *list(_FIELDS.values())[1:]):
+        instants += [event["occurred_at"] for event in batch.get(field, ())]
     return instants

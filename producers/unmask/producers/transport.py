@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
+from weakref import WeakMethod
 
 # admin is imported for the client's sake: list_topics() would import it in the background thread, and a fork in the
 # middle of that would leave the import's lock held in the child.
@@ -63,7 +64,7 @@ class KafkaTransport:
         self._on_trial: set[int] = set()
         """Others, to which one is on its way."""
         try:
-            self.producer = Producer(_config(settings, self._on_error))
+            self.producer = Producer(_config(settings, _without_a_cycle(self._on_error)))
         except KafkaException as error:
             raise InvalidSettings(
                 f"the Kafka client refuses its settings ({error.args[0].name()}); "
@@ -167,6 +168,22 @@ class KafkaTransport:
         # Name only: the text of a client error holds addresses.
         self.problem = error.name()
         self.broken |= bool(error.fatal())
+
+
+def _without_a_cycle(told: Callable[[KafkaError], None]) -> Callable[[KafkaError], None]:
+    """A callback that does not keep its transport alive, so that a client is freed where it is let go of.
+
+    As part of a cycle it would be left to the garbage collector, which may run in any thread, for which freeing takes a
+    moment, and in a forked child, where it means to join threads that are not there: that ends the child.
+    """
+    reference = WeakMethod(told)
+
+    def tell(error: KafkaError) -> None:
+        method = reference()
+        if method is not None:
+            method(error)
+
+    return tell
 
 
 def _config(settings: EmitterSettings, on_error: Callable[[KafkaError], None]) -> dict[str, Any]:

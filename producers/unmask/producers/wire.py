@@ -3,9 +3,13 @@
 from typing import Any, NamedTuple
 
 from unmask.producers.events import ATTEMPT, LANES, Event
+from unmask.producers.report import FURTHER_FAMILIES
 from unmask.schemas.scope import Scope
 
 __all__ = ["Identity", "lay_out"]
+
+_FURTHER = tuple(family.value for family in FURTHER_FAMILIES)
+_FURTHER_FIELDS = ("route_selections", "delegation_progress", "delegation_effects")
 
 
 class Identity(NamedTuple):
@@ -17,6 +21,8 @@ class Identity(NamedTuple):
     scope: Scope
     heartbeat_ms: int
     sdk: str
+    witnesses: tuple[str, ...] = ()
+    """Families beyond the first four that it can tell of, by its settings."""
 
     def as_record(self) -> dict[str, Any]:
         """The wire's emitter."""
@@ -60,8 +66,8 @@ def lay_out(
             columns[1].append(run_id)
         else:
             others[lane].append({**body, "occurred_at": micros})
-    _, fallbacks, masked, teardowns, openings = others
-    return {
+    _, fallbacks, masked, teardowns, *further, openings = others
+    batch = {
         "emitter": identity.as_record(),
         "batch_seq": seq,
         "sent_at": sent_at,
@@ -81,3 +87,14 @@ def lay_out(
         "session_openings": openings,
         "session_teardowns": teardowns,
     }
+    # What says nothing new is left out: the batch is the same to whoever has never heard of these families.
+    batch.update((field, held) for field, held in zip(_FURTHER_FIELDS, further, strict=True) if held)
+    if witnesses := _witnesses(identity, accounts):
+        batch["witnesses"] = witnesses
+    return batch
+
+
+def _witnesses(identity: Identity, accounts: list[dict[str, Any]]) -> list[str]:
+    """Families beyond the first four that the emitter can tell of: as it says, and what it ever recorded."""
+    accounted = {account["family"] for account in accounts}
+    return [family for family in _FURTHER if family in identity.witnesses or family in accounted]

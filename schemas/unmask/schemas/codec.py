@@ -5,6 +5,7 @@ here), unknown fingerprints, trailing bytes, truncated bodies, empty values. No 
 """
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from io import BytesIO
 from typing import Any
@@ -13,10 +14,21 @@ from fastavro import schemaless_reader, schemaless_writer
 
 from unmask.schemas.codes import QuarantineReason
 from unmask.schemas.errors import DecodeError, EncodeError, UnknownFingerprint
-from unmask.schemas.history import PublishedSchema, latest, readable
+from unmask.schemas.growth import Filling, by_fields, carrier, filling
+from unmask.schemas.history import PublishedSchema, latest, published, readable
 from unmask.schemas.numbers_check import NumberCheck, number_check
 
-__all__ = ["HEADER_LENGTH", "MAGIC", "decode", "decode_any", "decode_body", "encode", "encode_body", "header"]
+__all__ = [
+    "HEADER_LENGTH",
+    "MAGIC",
+    "decode",
+    "decode_any",
+    "decode_body",
+    "encode",
+    "framed",
+    "header",
+    "headers",
+]
 
 MAGIC = b"\xc3\x01"
 HEADER_LENGTH = 10
@@ -27,8 +39,14 @@ _FIELD = re.compile(r"(?:on field|^Field|specifies:) (\w+)")
 
 @cache
 def header(record: str) -> bytes:
-    """The 10 bytes that open every value of the record's latest version."""
-    return MAGIC + latest(record).fingerprint
+    """The 10 bytes that open every value of the record's first version."""
+    return headers(record)[0]
+
+
+@cache
+def headers(record: str) -> tuple[bytes, ...]:
+    """The 10 bytes that open the values of each published version, oldest first."""
+    return tuple(MAGIC + schema.fingerprint for schema in published(record))
 
 
 @cache
@@ -37,28 +55,51 @@ def _by_fingerprint(records: tuple[str, ...]) -> dict[bytes, PublishedSchema]:
 
 
 @cache
-def _number_check(record: str) -> NumberCheck | None:
-    return number_check(latest(record).unparsed)
+def _number_check(schema: PublishedSchema) -> NumberCheck | None:
+    return number_check(schema.unparsed)
 
 
 def encode(record: str, value: dict[str, Any]) -> bytes:
-    """The bytes of a value of the record's latest version; instants are integers of microseconds.
+    """The bytes of a value, in the oldest version of the record that carries it; instants are microseconds.
 
     Raises EncodeError where the value has keys that the schema lacks, misses keys, or holds a NaN or a wrong type.
     """
-    return encode_body(record, value, header(record))
+    return framed(record, value, headers(record))
 
 
-def encode_body(record: str, value: dict[str, Any], prefix: bytes) -> bytes:
-    """`prefix` and the value's body. Raises EncodeError."""
+def framed(record: str, value: dict[str, Any], prefixes: Sequence[bytes]) -> bytes:
+    """The value's body behind the prefix of the version in which it is written (oldest first). Raises EncodeError."""
+    try:
+        schema, told = by_fields(record, value)
+    except (TypeError, AttributeError) as error:
+        raise EncodeError(_complaint(record, error)) from None
+    try:
+        return _written(schema, told, prefixes[schema.version - 1])
+    except EncodeError:
+        # The value is wrong, or holds a symbol that a later version added.
+        later, told = _carrier(record, value)
+        if later is schema:
+            raise
+        return _written(later, told, prefixes[later.version - 1])
+
+
+def _carrier(record: str, value: dict[str, Any]) -> tuple[PublishedSchema, dict[str, Any]]:
+    try:
+        return carrier(record, value)
+    except (TypeError, AttributeError, ValueError) as error:
+        raise EncodeError(_complaint(record, error)) from None
+
+
+def _written(schema: PublishedSchema, value: dict[str, Any], prefix: bytes) -> bytes:
+    record = schema.record
     out = BytesIO()
     out.write(prefix)
     try:
-        schemaless_writer(out, latest(record).plain, value, strict=True)
+        schemaless_writer(out, schema.plain, value, strict=True)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError) as error:
         # Without its cause: that would carry the value into logs.
         raise EncodeError(_complaint(record, error)) from None
-    check = _number_check(record)
+    check = _number_check(schema)
     if check is not None and (wrong := check(value)) is not None:
         raise EncodeError(
             f"not a {record}: field {wrong or '(top)'} is no number of its type "
@@ -68,7 +109,7 @@ def encode_body(record: str, value: dict[str, Any], prefix: bytes) -> bytes:
 
 
 def decode(record: str, data: bytes | None) -> dict[str, Any]:
-    """The value in `data`, resolved to the record's latest version. Raises DecodeError."""
+    """The value in `data`, as the record's latest version has it. Raises DecodeError."""
     return decode_any((record,), data)[1]
 
 
@@ -91,9 +132,7 @@ def decode_body(schema: PublishedSchema, data: bytes, start: int) -> dict[str, A
     """The value whose body begins at `start`, written with `schema`. Raises DecodeError."""
     body = BytesIO(data)
     body.seek(start)
-    newest = latest(schema.record)
-    # Resolving costs more than it saves, so that the usual case, writer = reader, goes without.
-    reader = None if newest.fingerprint == schema.fingerprint else newest.plain
+    reader, lacking = _reading(schema)
     fingerprint = schema.fingerprint.hex()
     try:
         value: Any = schemaless_reader(body, schema.plain, reader)
@@ -109,7 +148,20 @@ def decode_body(schema: PublishedSchema, data: bytes, start: int) -> dict[str, A
         raise DecodeError(QuarantineReason.TRAILING_BYTES, "bytes follow the body", fingerprint)
     if not isinstance(value, dict):
         raise DecodeError(QuarantineReason.UNDECODABLE, "the body is not a record", fingerprint)
+    if lacking is not None:
+        lacking.fill(value)
     return value
+
+
+@cache
+def _reading(schema: PublishedSchema) -> tuple[Any, Filling | None]:
+    """What a body is resolved to, or what it lacks; neither for one of the newest version.
+
+    Resolving is slow, so that values of our own versions go without; only what came after these is resolved.
+    """
+    if any(schema is own for own in published(schema.record)):
+        return None, filling(schema)
+    return latest(schema.record).plain, None
 
 
 def _complaint(record: str, error: Exception) -> str:

@@ -10,9 +10,16 @@ __all__ = [
     "AdmissionStep",
     "AlertKind",
     "AlertState",
+    "CallOutcome",
+    "ClearedBy",
     "Contradiction",
     "Directive",
     "DropCause",
+    "EffectAnswer",
+    "EffectReason",
+    "EffectRequestKind",
+    "EffectStep",
+    "Enforcer",
     "Equivalence",
     "Evidence",
     "Family",
@@ -21,7 +28,12 @@ __all__ = [
     "Measure",
     "QuarantineReason",
     "ReasonCode",
+    "RecoveryState",
+    "SelectionScope",
+    "SelectionSource",
+    "SelectionTimeline",
     "SessionOutcome",
+    "SignalDoubt",
     "UpstreamClass",
     "VerdictKind",
 ]
@@ -42,6 +54,12 @@ class Family(_Code):
     """An upstream's failure was hidden from the caller by a substitute answer. Sent by hosts."""
     SESSION_TEARDOWN = "session_teardown"
     """A session ended and says how. Sent by hosts."""
+    ROUTE_SELECTION = "route_selection"
+    """A profile was chosen, persisted or cleared for a session. Sent by hosts."""
+    DELEGATION_PROGRESS = "delegation_progress"
+    """A call of a delegation ended, with what it changed. Sent by hosts."""
+    DELEGATION_EFFECT = "delegation_effect"
+    """An effect of a delegation was granted, committed, released or refused. Sent by hosts."""
     UNKNOWN_FAMILY = "unknown_family"
     """What an older reader sees of a family it does not know. Never sent."""
 
@@ -138,6 +156,8 @@ class FlawCause(_Code):
     """A record of this time could not be read."""
     SKIPPED = "skipped"
     """Offsets were jumped over unread, for example because the log's head was trimmed."""
+    IDENTITY = "identity"
+    """Two lives use one emitter_id, or a batch_seq came again with other content."""
     UNKNOWN_FLAW = "unknown_flaw"
     """What an older reader sees of a cause it does not know. Never sent."""
 
@@ -163,6 +183,14 @@ class Measure(_Code):
     """Batches seen again and not counted again, in the window in which they arrived."""
     UPSTREAM = "upstream"
     """Masked errors of an unreachable or exhausted upstream, with the sessions that met it. Routed by upstream."""
+    ROUTE_SELECTION = "route_selection"
+    """Selections; capability is the source, code the timeline."""
+    DELEGATION_PROGRESS = "delegation_progress"
+    """Calls of delegations; code is the outcome."""
+    DELEGATION_EFFECT = "delegation_effect"
+    """Steps of effects; capability is who enforced, code the step."""
+    WITNESSES = "witnesses"
+    """Emitters in the window that can tell of a family beyond the first four; capability is the family."""
     UNKNOWN_MEASURE = "unknown_measure"
     """What an older reader sees of a measure it does not know. Never sent."""
 
@@ -253,6 +281,26 @@ class Finding(_Code):
     """The predecessor's directive was not carried out."""
     LOSSY_EVIDENCE = "LOSSY_EVIDENCE"
     """Events of this session are missing or may be."""
+    PREFERENCE_DRIFT = "PREFERENCE_DRIFT"
+    """An automatic choice outlived its turn or window, or became what later turns begin with."""
+    EMERGENCY_AS_DEFAULT = "EMERGENCY_AS_DEFAULT"
+    """An emergency profile was used though the primary did not fail in that turn."""
+    WATCHDOG_DEPENDENT = "WATCHDOG_DEPENDENT"
+    """Nothing but the watchdog ends the drifts."""
+    CLEANUP_UNSEEN = "CLEANUP_UNSEEN"
+    """An automatic choice vanished, and no record says who cleared it."""
+    STALLED_DELEGATION = "STALLED_DELEGATION"
+    """A delegation's calls succeed one after another, and nothing changes."""
+    BUDGET_EXCEEDED = "BUDGET_EXCEEDED"
+    """A delegation spent more calls, tokens or attempts than it was given."""
+    DUPLICATE_EFFECT = "DUPLICATE_EFFECT"
+    """One effect was committed more than once."""
+    INADEQUATE_SIGNAL = "INADEQUATE_SIGNAL"
+    """A delegation's signal proves nothing: constant, foreign, unstable, or equal for different outcomes."""
+    IDENTITY_CONFLICT = "IDENTITY_CONFLICT"
+    """Two emitters claim one identity."""
+    ENFORCEMENT_BLOCKED = "ENFORCEMENT_BLOCKED"
+    """Enforcement kept a delegation from an accepted write for many turns."""
     UNKNOWN_FINDING = "UNKNOWN_FINDING"
     """What an older reader sees of a finding it does not know. Never sent."""
 
@@ -295,6 +343,24 @@ class AlertKind(_Code):
     """Fallbacks per attempt are above the threshold."""
     UNVERIFIABLE_VERDICT = "UNVERIFIABLE_VERDICT"
     """A record on the verdict topic was altered, replayed, or not signed by a trusted key."""
+    PREFERENCE_DRIFT = "PREFERENCE_DRIFT"
+    """An automatic choice outlived its turn or window in a session."""
+    EMERGENCY_AS_DEFAULT = "EMERGENCY_AS_DEFAULT"
+    """An emergency profile was used though the primary did not fail."""
+    WATCHDOG_DEPENDENT = "WATCHDOG_DEPENDENT"
+    """Nothing but the watchdog ends a session's drifts."""
+    CLEANUP_UNSEEN = "CLEANUP_UNSEEN"
+    """An automatic choice vanished without a record."""
+    STALLED_DELEGATION = "STALLED_DELEGATION"
+    """A delegation's calls succeed and change nothing."""
+    BUDGET_EXCEEDED = "BUDGET_EXCEEDED"
+    """A delegation spent more than it was given."""
+    DUPLICATE_EFFECT = "DUPLICATE_EFFECT"
+    """One effect was committed more than once."""
+    IDENTITY_CONFLICT = "IDENTITY_CONFLICT"
+    """Two emitters claim one identity."""
+    ENFORCEMENT_BLOCKED = "ENFORCEMENT_BLOCKED"
+    """A delegation is refused for many turns, without an accepted write."""
     UNKNOWN_ALERT = "UNKNOWN_ALERT"
     """What an older reader sees of a kind it does not know. Never sent."""
 
@@ -369,5 +435,215 @@ class AdmissionStep(_Code):
     """An operator let the successor pass."""
     WITHDRAWN = "WITHDRAWN"
     """An operator withdrew the session's verdict."""
+    APPEALED = "APPEALED"
+    """Somebody holds the gate's refusal to be wrong, and says why."""
+    VINDICATED = "VINDICATED"
+    """What was refused was later shown to have been right."""
     UNKNOWN_STEP = "UNKNOWN_STEP"
     """What an older reader sees of a step it does not know. Never sent."""
+
+
+class SelectionSource(_Code):
+    """Who chose a profile. Sent by hosts."""
+
+    USER = "user"
+    """A person; the only choice that may become a preference."""
+    AUTO = "auto"
+    """The host itself, to recover from a fault."""
+    UNKNOWN_SOURCE = "unknown_source"
+    """What an older reader sees of a source it does not know. Never sent."""
+
+
+class SelectionScope(_Code):
+    """For how long a choice is meant. Sent by hosts."""
+
+    TURN = "turn"
+    """For the turn in which it was made."""
+    WINDOW = "window"
+    """Up to a stated instant."""
+    SESSION = "session"
+    """For the rest of the session."""
+    UNKNOWN_SCOPE = "unknown_scope"
+    """What an older reader sees of a scope it does not know. Never sent."""
+
+
+class SelectionTimeline(_Code):
+    """On which of a session's three timelines a selection stands. Sent by hosts."""
+
+    LIVE = "live"
+    """What a turn really used."""
+    PERSISTED = "persisted"
+    """What was written down for later turns."""
+    CLEARED = "cleared"
+    """What was taken back."""
+    UNKNOWN_TIMELINE = "unknown_timeline"
+    """What an older reader sees of a timeline it does not know. Never sent."""
+
+
+class ClearedBy(_Code):
+    """Who took a choice back. Sent by hosts."""
+
+    USER = "user"
+    """A person."""
+    RUNTIME = "runtime"
+    """The code that made the choice, when its reason was over."""
+    WATCHDOG = "watchdog"
+    """A janitor that looks for what was left behind."""
+    UNKNOWN_ACTOR = "unknown_actor"
+    """What an older reader sees of an actor it does not know. Never sent."""
+
+
+class CallOutcome(_Code):
+    """How a delegation's call ended. Sent by hosts."""
+
+    SUCCEEDED = "succeeded"
+    """Without an error; whether anything changed is another question."""
+    FAILED = "failed"
+    """With an error."""
+    REFUSED = "refused"
+    """It was not made: a budget or a guard refused it."""
+    UNKNOWN_CALL = "unknown_call"
+    """What an older reader sees of an outcome it does not know. Never sent."""
+
+
+class EffectStep(_Code):
+    """What became of an effect that a delegation wanted. Sent by hosts."""
+
+    GRANTED = "granted"
+    """The effects ledger gave it to this holder."""
+    COMMITTED = "committed"
+    """It was made, and its receipt is on record: an accepted write."""
+    RELEASED = "released"
+    """The holder gave it back without making it."""
+    REFUSED = "refused"
+    """Gate, breaker or effects ledger said no."""
+    APPEALED = "appealed"
+    """Somebody holds a refusal to be wrong, and says why."""
+    VINDICATED = "vindicated"
+    """What was refused was later shown to have been right."""
+    UNKNOWN_EFFECT = "unknown_effect"
+    """What an older reader sees of a step it does not know. Never sent."""
+
+
+class Enforcer(_Code):
+    """Who refused or granted. Sent by hosts."""
+
+    GATE = "gate"
+    """The successor gate."""
+    BREAKER = "breaker"
+    """The progress breaker, whose advice the host followed."""
+    EFFECTS = "effects"
+    """The effects ledger."""
+    UNKNOWN_ENFORCER = "unknown_enforcer"
+    """What an older reader sees of one it does not know. Never sent."""
+
+
+class RecoveryState(_Code):
+    """What became of an automatic choice. Set by the stream tables."""
+
+    OPEN = "open"
+    """Still in force when the session was last seen."""
+    EXPIRED = "expired"
+    """Its turn or window was over, and it was not used again."""
+    CLEARED = "cleared"
+    """Taken back, and a record says by whom."""
+    SUPERSEDED = "superseded"
+    """Another choice that is on record took its place."""
+    VANISHED = "vanished"
+    """No longer in force, and no record says why."""
+    UNKNOWN_STATE = "unknown_state"
+    """What an older reader sees of a state it does not know. Never sent."""
+
+
+class SignalDoubt(_Code):
+    """Why a delegation's signal may not decide. Set by the progress breaker."""
+
+    NO_SIGNAL = "no_signal"
+    """The calls carry no digest of what they changed."""
+    NEVER_SEEN_TO_MOVE = "never_seen_to_move"
+    """It may be constant by construction."""
+    FOREIGN_SIGNAL = "foreign_signal"
+    """It belongs to another delegation."""
+    UNSTABLE_SIGNAL = "unstable_signal"
+    """It differs under identical conditions."""
+    INDISTINCT_SIGNAL = "indistinct_signal"
+    """It is equal for outcomes that are known to differ."""
+    UNKNOWN_DOUBT = "unknown_doubt"
+    """What an older reader sees of a doubt it does not know. Never sent."""
+
+
+class EffectRequestKind(_Code):
+    """What is asked of the effects ledger. Sent by hosts, and `expire` by the ledger itself."""
+
+    CLAIM = "claim"
+    """May I make this effect? Asked before a non-idempotent effect is made."""
+    COMMIT = "commit"
+    """It was made; this is its receipt."""
+    RELEASE = "release"
+    """It was not made and will not be under this lease."""
+    RENEW = "renew"
+    """The holder needs more time."""
+    EXPIRE = "expire"
+    """A lease should be over; the broker's time of this very request decides. Sent by the effects ledger."""
+    UNKNOWN_REQUEST = "unknown_request"
+    """What an older reader sees of a kind it does not know. Never sent."""
+
+
+class EffectAnswer(_Code):
+    """What the effects ledger decided. Only the first one allows the effect."""
+
+    GRANTED = "GRANTED"
+    """Make it, before the lease ends, and commit under this fencing token."""
+    ALREADY_COMMITTED = "ALREADY_COMMITTED"
+    """It was made before; the earlier receipt says how."""
+    HELD_BY_ANOTHER = "HELD_BY_ANOTHER"
+    """Somebody else has the lease, until the instant told."""
+    BUDGET_SPENT = "BUDGET_SPENT"
+    """As many claims were granted as the budget allows."""
+    ABSTAIN = "ABSTAIN"
+    """No confident answer; the reason says why. The effect must not be made on it."""
+    COMMITTED = "COMMITTED"
+    """The receipt is on record, for good."""
+    RELEASED = "RELEASED"
+    """The lease is given back."""
+    RENEWED = "RENEWED"
+    """The lease goes on, until the instant told."""
+    FENCED = "FENCED"
+    """The lease of this token is over or was followed by another; nothing was changed."""
+    EXPIRED = "EXPIRED"
+    """The lease ended without a word of its holder."""
+    UNKNOWN_ANSWER = "UNKNOWN_ANSWER"
+    """What an older reader sees of an answer it does not know. Never sent; it allows nothing."""
+
+
+class EffectReason(_Code):
+    """Why the effects ledger abstained or refused. Set by the ledger; some by the asking host alone, which say so."""
+
+    FINGERPRINT_CONFLICT = "fingerprint_conflict"
+    """The key was first claimed for an effect with another content."""
+    RECEIPT_CONFLICT = "receipt_conflict"
+    """The same token committed before, with another receipt: one grant, two effects."""
+    TENANT_FULL = "tenant_full"
+    """The tenant has as many keys on record as it may have."""
+    LEDGER_FULL = "ledger_full"
+    """The partition has as many keys on record as it may have."""
+    LEASE_OVER = "lease_over"
+    """The lease had ended by the broker's time."""
+    NOT_THE_HOLDER = "not_the_holder"
+    """The token is not that of the key's newest lease, or that lease was released."""
+    UNKNOWN_KEY = "unknown_key"
+    """Nothing is known of the key: it was never claimed, or was forgotten after its retention."""
+    NOT_DUE = "not_due"
+    """The lease is not over yet by the broker's time."""
+    NOTHING_HELD = "nothing_held"
+    """There is no such lease any more that could end."""
+    UNKNOWN_REQUEST = "unknown_request"
+    """This ledger is older than the request's kind."""
+    TIMEOUT = "timeout"
+    """No decision came in time. Set by the asking host."""
+    NOT_READY = "not_ready"
+    """The broker or its topics could not be reached. Set by the asking host."""
+    CLOSED = "closed"
+    """The client was closed. Set by the asking host."""
+    UNKNOWN_REASON = "unknown_reason"
+    """What an older reader sees of a reason it does not know. Never sent."""

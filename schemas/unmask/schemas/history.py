@@ -1,8 +1,9 @@
 """The published schemas: every version of every record, from the committed .avsc files.
 
-The files are the contract. Record `name`'s versions are avsc/<name>/v1.avsc, v2.avsc, ...; the highest is what is
-written, all are read. UNMASK_EXTRA_SCHEMAS may name a folder of the same shape with later versions than this
-installation has: they are read too, so that an old reader can be taught a new writer's schema without an upgrade.
+The files are the contract. Record `name`'s versions are avsc/<name>/v1.avsc, v2.avsc, ...; all are read, and a value
+is written in the oldest that carries it (see growth). UNMASK_EXTRA_SCHEMAS may name a folder of the same shape with
+later versions than this installation has: they are read too, so that an old reader can be taught a new writer's schema
+without an upgrade.
 """
 
 import json
@@ -36,13 +37,15 @@ RECORDS = (
     "quarantine",
     "admission",
     "parity",
+    "effect_request",
+    "effect_decision",
 )
 _EXTRA = "UNMASK_EXTRA_SCHEMAS"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class PublishedSchema:
-    """One version of one record."""
+    """One version of one record; loaded once, and equal to itself alone."""
 
     record: str
     version: int
@@ -88,7 +91,7 @@ def published(record: str) -> tuple[PublishedSchema, ...]:
 
 
 def latest(record: str) -> PublishedSchema:
-    """The version that is written."""
+    """The newest version: what every value is read as. It is written in the oldest that carries it: see growth."""
     return published(record)[-1]
 
 
@@ -106,7 +109,9 @@ def readable(record: str) -> tuple[PublishedSchema, ...]:
 
 def foreign(record: str, source: Mapping[str, Any]) -> PublishedSchema:
     """A writer's schema that was handed over by a registry. Raises IncompatibleSchema where it cannot be read here."""
-    return _checked(_load(record, 0, dict(source)))
+    schema = _checked(_load(record, 0, dict(source)))
+    # Mostly one of our own, of which the bytes are read without being resolved.
+    return next((known for known in published(record) if known.fingerprint == schema.fingerprint), schema)
 
 
 def _checked(schema: PublishedSchema) -> PublishedSchema:

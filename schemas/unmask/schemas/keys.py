@@ -3,10 +3,15 @@
 `None` for a scope or a capability stands for all of them and is written `*`, which no token contains.
 """
 
+import hashlib
+
 from unmask.schemas.scope import Scope
 from unmask.schemas.windowing import MICROS
 
 __all__ = [
+    "effect_id",
+    "effect_key",
+    "effect_route",
     "flaw_key",
     "mark_key",
     "parity_key",
@@ -68,3 +73,19 @@ def session_key(session_id: str, partition: int) -> str:
 def parity_key(suite: str, release_line: str, composition: str | None) -> str:
     """Key of a record on unmask.parity; without a composition it speaks of the release line in any."""
     return f"{suite}|{release_line}|{composition or '*'}"
+
+
+def effect_route(tenant: str, budget_key: str) -> str:
+    """Key of an effect's requests and decisions: one partition, so one writer, has a budget and all charged to it."""
+    return f"{tenant}|{budget_key}"
+
+
+def effect_key(tenant: str, failure: str, strategy: str, strategy_version: str, budget_key: str) -> str:
+    """What names an effect, in one text."""
+    return f"{tenant}|{failure}|{strategy}|{strategy_version}|{budget_key}"
+
+
+def effect_id(tenant: str, failure: str, strategy: str, strategy_version: str, budget_key: str) -> str:
+    """A token that stands for an effect's key: `sha256-` and 32 hex digits."""
+    key = effect_key(tenant, failure, strategy, strategy_version, budget_key)
+    return "sha256-" + hashlib.sha256(key.encode()).hexdigest()[:32]

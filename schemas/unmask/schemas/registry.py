@@ -13,7 +13,7 @@ from confluent_kafka.schema_registry import Schema, SchemaRegistryClient, Schema
 from unmask.schemas import codec
 from unmask.schemas.codes import QuarantineReason
 from unmask.schemas.errors import DecodeError, IncompatibleSchema, RegistryUnavailable
-from unmask.schemas.history import RECORDS, PublishedSchema, foreign, latest
+from unmask.schemas.history import RECORDS, PublishedSchema, foreign, latest, published
 
 __all__ = ["RegistryFraming", "registry_client"]
 
@@ -38,15 +38,16 @@ class RegistryFraming:
 
     def __init__(self, client: SchemaRegistryClient) -> None:
         self._client = client
-        self._headers: dict[str, bytes] = {}
+        self._headers: dict[str, tuple[bytes, ...]] = {}
         self._schemas: dict[int, PublishedSchema] = {}
 
     def encode(self, record: str, value: dict[str, Any]) -> bytes:
-        """The framed bytes; the first value registers the schema. Raises EncodeError, RegistryUnavailable."""
-        prefix = self._headers.get(record)
-        if prefix is None:
-            prefix = self._headers[record] = self._register(record)
-        return codec.encode_body(record, value, prefix)
+        """The framed bytes; the first value registers the schemas. Raises EncodeError, RegistryUnavailable."""
+        prefixes = self._headers.get(record)
+        if prefixes is None:
+            # All versions at once, oldest first: no later value that needs another one asks in the middle.
+            prefixes = self._headers[record] = tuple(map(self._register, published(record)))
+        return codec.framed(record, value, prefixes)
 
     def decode_any(self, records: tuple[str, ...], data: bytes | None) -> tuple[str, dict[str, Any]]:
         """Record name and value. Raises DecodeError for bad bytes, RegistryUnavailable to be tried again."""
@@ -63,8 +64,8 @@ class RegistryFraming:
             )
         return schema.record, codec.decode_body(schema, data, _HEADER_LENGTH)
 
-    def _register(self, record: str) -> bytes:
-        source = latest(record).source
+    def _register(self, published_schema: PublishedSchema) -> bytes:
+        source = published_schema.source
         schema = Schema(json.dumps(source), "AVRO")
         subject = _subject(source)
         schema_id = _asked(f"register {subject}", lambda: self._client.register_schema(subject, schema))

@@ -5,10 +5,10 @@ Every field is set, every list and map has one entry, and the models accept all 
 
 from typing import Any
 
-from unmask.schemas.history import latest
+from unmask.schemas.history import PublishedSchema, latest, published
 from unmask.schemas.verdict_digest import seal
 
-__all__ = ["SAMPLE_INSTANT", "sample"]
+__all__ = ["SAMPLE_INSTANT", "first_sample", "sample"]
 
 SAMPLE_INSTANT = 1_767_225_600_000_000
 """2026-01-01T00:00:00Z in microseconds."""
@@ -32,9 +32,18 @@ def sample(record: str, /, **changes: Any) -> dict[str, Any]:
 
     A verdict carries its own digest, changed fields included, unless `digest` or `signature` is given.
     """
-    value: dict[str, Any] = _value(latest(record).source, record, {})
+    return _sample(latest(record), changes)
+
+
+def first_sample(record: str, /, **changes: Any) -> dict[str, Any]:
+    """`sample(record)` of the record's first version: nothing stands in it that a later one added."""
+    return _sample(published(record)[0], changes)
+
+
+def _sample(schema: PublishedSchema, changes: dict[str, Any]) -> dict[str, Any]:
+    value: dict[str, Any] = _value(schema.source, schema.record, {})
     value.update(changes)
-    if record == "verdict" and not changes.keys() & {"digest", "signature"}:
+    if schema.record == "verdict" and not changes.keys() & {"digest", "signature"}:
         return seal(value)
     return value
 

@@ -109,13 +109,34 @@ class Topics:
         self.parity = spec(
             "parity", 1, _compacted(retention_ms=400 * _DAY), "parity", "suite, release line, composition"
         )
+        self.effects_requests = spec(
+            "effects.requests", tables, _log(7 * _DAY) | broker_time, "effect_request", "tenant and budget key"
+        )
+        self.effects_state = spec(
+            "effects.state", tables,
+            _compacted(retention_ms=None, segment_ms=10 * 60_000, lag_ms=30 * 60_000) | broker_time,
+            None, "piece of the partition's state",
+        )  # fmt: skip
+        self.effects_decisions = spec(
+            "effects.decisions", tables, _log(30 * _DAY), "effect_decision", "tenant and budget key"
+        )
 
     def _spec(self, name: str, partitions: int, config: dict[str, str], record: str | None, key: str) -> TopicSpec:
         return TopicSpec(f"{self.namespace}.{name}", partitions, config, record, key)
 
     def tables(self) -> tuple[TopicSpec, ...]:
         """The topics whose partition counts must be equal, since one worker owns the same partition of each."""
-        return (self.tallies, self.sessions, self.windows, self.verdicts, self.alerts, self.admissions)
+        return (
+            self.tallies,
+            self.sessions,
+            self.windows,
+            self.verdicts,
+            self.alerts,
+            self.admissions,
+            self.effects_requests,
+            self.effects_state,
+            self.effects_decisions,
+        )
 
     def is_table(self, spec: TopicSpec) -> bool:
         """Whether the topic is one of `tables()`."""
@@ -135,4 +156,7 @@ class Topics:
             self.quarantine,
             self.admissions,
             self.parity,
+            self.effects_requests,
+            self.effects_state,
+            self.effects_decisions,
         )

@@ -18,11 +18,11 @@ from unmask.streams.settings import SettingsError, StreamSettings
 
 __all__ = ["stream"]
 
-_PARTS = ("ledger", "tables")
+_PARTS = ("ledger", "tables", "effects")
 
 
 def stream(
-    only: Annotated[str | None, typer.Option(help="Run one part alone: ledger or tables.")] = None,
+    only: Annotated[str | None, typer.Option(help="Run one part alone: ledger, tables or effects.")] = None,
     bootstrap: Annotated[str | None, typer.Option(help="Brokers (default: KAFKA_BOOTSTRAP_SERVERS).")] = None,
     namespace: Annotated[
         str | None, typer.Option(help="First part of topic names (default: UNMASK_NAMESPACE).")
@@ -47,7 +47,7 @@ def stream(
     ] = None,
     page: Annotated[bool, typer.Option("--page/--no-page", help="Serve the live page, which names sessions.")] = True,
 ) -> None:
-    """Count, prove and judge: run the ledger and the tables until told to stop."""
+    """Count, prove, judge and decide: run the ledger, the tables and the effects ledger until told to stop."""
     _log()
     try:
         parts = _parts(only)

@@ -54,6 +54,12 @@ class StreamSettings:
     """How long after its end the ledger keeps a window's cells open; what is later goes to correction cells."""
     quarantine_limit: int = 1_000
     """This many unreadable records without a readable one between them stop the ledger: it would divert everything."""
+    effects_retention_s: int = 30 * 86_400
+    """The effects ledger remembers a key and a budget for so long after their last change; longer than any lease."""
+    effects_tenant_keys: int = 100_000
+    """Keys that one tenant may have on record in a partition of the effects; further claims of it abstain."""
+    effects_keys: int = 1_000_000
+    """Keys that a partition of the effects may have on record in all."""
     session_timeout_ms: int = 6_000
     """After this time without a heartbeat the group gives a worker's partitions away."""
 
@@ -100,7 +106,7 @@ class StreamSettings:
         positive = (
             "silence_factor", "snapshot_ms", "transaction_ms", "transaction_timeout_ms", "open_horizon_s",
             "quarantine_limit", "session_timeout_ms", "outage_sessions", "alert_horizon_s", "window_horizon_s",
-            "publish_ms", "stalled_s", "replay_timeout_s",
+            "publish_ms", "stalled_s", "replay_timeout_s", "effects_tenant_keys", "effects_keys",
         )  # fmt: skip
         for name in positive:
             if getattr(self, name) <= 0:
@@ -108,6 +114,8 @@ class StreamSettings:
         for name in ("grace_ms", "write_off_s"):
             if getattr(self, name) < 0:
                 raise SettingsError(f"{name} must not be negative")
+        if self.effects_retention_s < 86_400:
+            raise SettingsError("effects_retention_s is at least 86400, a day: as long as a lease may be")
         if not self.instance:
             raise SettingsError("a worker slot needs a name; leave --instance out for a random one")
 
@@ -125,6 +133,16 @@ class StreamSettings:
     def ledger_group(self) -> str:
         """Consumer group of the ledger."""
         return f"{self.namespace}.ledger"
+
+    @property
+    def effects_group(self) -> str:
+        """Consumer group of the effects ledger."""
+        return f"{self.namespace}.effects"
+
+    @property
+    def effects_transactional_id(self) -> str:
+        """As `transactional_id`, of the effects ledger."""
+        return f"{self.namespace}.effects.{self.instance}"
 
     @property
     def tables_group(self) -> str:

@@ -1,4 +1,4 @@
-"""A stream worker: the ledger in a thread, the tables in the event loop, the web endpoints beside them."""
+"""A stream worker: both ledgers in threads, the tables in the event loop, the web endpoints beside them."""
 
 import asyncio
 import contextlib
@@ -9,6 +9,8 @@ from collections.abc import Callable
 
 from unmask.schemas.topic_admin import discover_topics, require_topics
 from unmask.schemas.topics import Topics
+from unmask.streams.effects.service import EffectsService
+from unmask.streams.effects.status import EffectsStatus
 from unmask.streams.ledger.service import LedgerService
 from unmask.streams.ledger.status import LedgerStatus
 from unmask.streams.settings import StreamSettings
@@ -24,9 +26,9 @@ from unmask.streams.web.page.trust import page_trust
 from unmask.streams.web.page.values import PartLine
 from unmask.streams.web.server import Readiness, WebServer
 
-__all__ = ["LEDGER", "TABLES", "Worker", "find_topics"]
+__all__ = ["EFFECTS", "LEDGER", "TABLES", "Worker", "find_topics"]
 
-LEDGER, TABLES = "ledger", "tables"
+LEDGER, TABLES, EFFECTS = "ledger", "tables", "effects"
 _CHECK_S = 0.2
 _LEDGER_STOP_S = 15.0
 _logger = logging.getLogger(__name__)
@@ -42,13 +44,16 @@ def find_topics(settings: StreamSettings) -> Topics:
 class Worker:
     """Runs the parts of a worker until it is told to stop or one of them fails."""
 
-    def __init__(self, settings: StreamSettings, topics: Topics, parts: tuple[str, ...] = (LEDGER, TABLES)) -> None:
+    def __init__(
+        self, settings: StreamSettings, topics: Topics, parts: tuple[str, ...] = (LEDGER, TABLES, EFFECTS)
+    ) -> None:
         self._settings = settings
         self._topics = topics
         self._parts = parts
         self._rules = TableRules.of(settings, topics.table_partitions)
         self._ledger: LedgerService | None = None
         self._tables: TablesService | None = None
+        self._effects: EffectsService | None = None
         self._stop = asyncio.Event()
         self._failed = False
         self.port = 0
@@ -69,6 +74,7 @@ class Worker:
             self._settings.capabilities,
             self._ledger_status,
             self._tables_status,
+            self._effects_status,
             caught_up=view.follower.caught_up.is_set,
         )
         page = self._page(view) if self._settings.page else None
@@ -86,6 +92,9 @@ class Worker:
             if LEDGER in self._parts:
                 self._ledger = LedgerService(self._settings, self._topics)
                 self._ledger.start()
+            if EFFECTS in self._parts:
+                self._effects = EffectsService(self._settings, self._topics)
+                self._effects.start()
             if TABLES in self._parts:
                 self._tables = TablesService(self._settings, self._topics, cross_window_alerts=view.cross_window_alerts)
                 await self._tables.start()
@@ -112,9 +121,9 @@ class Worker:
                 await asyncio.wait_for(self._stop.wait(), _CHECK_S)
 
     def _error(self, view: OverviewView) -> BaseException | None:
-        ledger = self._ledger_status()
-        if ledger is not None and ledger.error is not None:
-            return ledger.error
+        for status in (self._ledger_status(), self._effects_status()):
+            if status is not None and status.error is not None:
+                return status.error
         if self._tables is not None and self._tables.error is not None:
             return self._tables.error
         return view.follower.error
@@ -125,11 +134,16 @@ class Worker:
         # The ledger's last transaction may still bring something for the tables, so that it ends first.
         if self._ledger is not None:
             await loop.run_in_executor(None, self._ledger.stop, _LEDGER_STOP_S)
+        if self._effects is not None:
+            await loop.run_in_executor(None, self._effects.stop, _LEDGER_STOP_S)
         if self._tables is not None:
             await self._tables.stop()
 
     def _ledger_status(self) -> LedgerStatus | None:
         return None if self._ledger is None else self._ledger.status()
+
+    def _effects_status(self) -> EffectsStatus | None:
+        return None if self._effects is None else self._effects.status()
 
     def _tables_status(self) -> TablesStatus | None:
         return None if self._tables is None else self._tables.status()
@@ -151,19 +165,23 @@ class Worker:
 
     def _part_lines(self, view: OverviewView) -> tuple[PartLine, ...]:
         reasons = self._readiness(view).reasons
-        ledger, tables = self._ledger_status(), self._tables_status()
-        partitions = {
-            LEDGER: () if ledger is None else ledger.partitions,
-            TABLES: () if tables is None else tables.partitions,
-        }
+        statuses = self._statuses()
         return tuple(
-            PartLine(part=part, ready=part not in reasons, reason=reasons.get(part, ""), partitions=partitions[part])
+            PartLine(
+                part=part,
+                ready=part not in reasons,
+                reason=reasons.get(part, ""),
+                partitions=() if (status := statuses[part]) is None else status.partitions,
+            )
             for part in self._parts
         )
 
+    def _statuses(self) -> dict[str, LedgerStatus | TablesStatus | EffectsStatus | None]:
+        return {LEDGER: self._ledger_status(), TABLES: self._tables_status(), EFFECTS: self._effects_status()}
+
     def _readiness(self, view: OverviewView) -> Readiness:
         parts: dict[str, str] = {}
-        for name, status in ((LEDGER, self._ledger_status()), (TABLES, self._tables_status())):
+        for name, status in self._statuses().items():
             if name in self._parts:
                 parts[name] = "starting" if status is None else status.reason if not status.ready else ""
         parts["metrics"] = "" if view.follower.caught_up.is_set() else "reading windows and alerts"

@@ -185,7 +185,7 @@ def test_topics_are_created_checked_and_created_again_without_harm(unmask: Calla
     assert {problem["kind"] for problem in json.loads(before.stdout)["problems"]} == {"missing"}
     made = unmask("topics", "create", "--events-partitions", "2", "--table-partitions", "3", "--json")
     assert made.exit_code == 0
-    assert len(json.loads(made.stdout)["created"]) == 11
+    assert len(json.loads(made.stdout)["created"]) == 14
     # Partition counts other than the default ones are the cluster's own choice.
     assert unmask("topics", "check").exit_code == 0
     again = unmask("topics", "create", "--events-partitions", "2", "--table-partitions", "3", "--json")

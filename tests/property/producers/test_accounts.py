@@ -7,6 +7,7 @@ from typing import Any
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from tests.outbox_rig import raw_event
 
 from unmask.producers import EmitterSettings
 from unmask.producers.life import EmitterLife
@@ -43,7 +44,7 @@ class EmitterHistory(RuleBasedStateMachine):
     def opening(self) -> None:
         self.life.cut()
 
-    @rule(lane=st.integers(0, 3), number=st.integers(1, 9), valid=st.booleans())
+    @rule(lane=st.sampled_from(range(len(FAMILIES))), number=st.integers(1, 9), valid=st.booleans())
     def record(self, lane: int, number: int, valid: bool) -> None:
         family = FAMILIES[lane]
         for _ in range(number):
@@ -176,16 +177,7 @@ def _account(batch: dict[str, Any]) -> tuple[Counter[str], Counter[str]]:
 
 
 def _raw(family: Family, now: int, valid: bool) -> tuple[Any, ...]:
-    if not valid:
-        return (now,)
-    if family is Family.ROUTE_ATTEMPT:
-        return now, "answer", "-", None
-    if family is Family.KERNEL_FALLBACK:
-        return now, "answer", "timeout", None, None, None, None, "s", "o"
-    if family is Family.MASKED_ERROR:
-        return now, "s", "o", "openai", "HTTP_503", "cache", "unproven", None, None
-    teardown = {"session_id": "s", "outcome": "success", "operations": 1, "degraded_operations": 0, "claims": []}
-    return now, teardown
+    return raw_event(family, now) if valid else (now,)
 
 
 TestEmitterHistory = EmitterHistory.TestCase

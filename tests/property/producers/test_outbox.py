@@ -76,7 +76,7 @@ class OutboxHistory(RuleBasedStateMachine):
 
     # -- what happens to a host
 
-    @rule(lane=st.integers(0, 3), number=st.integers(1, 9))
+    @rule(lane=st.sampled_from(range(len(FAMILIES))), number=st.integers(1, 9))
     def record(self, lane: int, number: int) -> None:
         if not self.closing:
             self.host.record(FAMILIES[lane], number)

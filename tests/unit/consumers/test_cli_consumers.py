@@ -7,6 +7,8 @@ from typer.testing import CliRunner
 
 from unmask.consumers.cli._commands import app
 from unmask.consumers.gate import EXIT_CODES, AdmissionAnswer
+from unmask.consumers.record_answers import EXIT_CODES as READ_CODES
+from unmask.consumers.record_answers import RecordAnswer
 
 RUN = CliRunner(env={"KAFKA_BOOTSTRAP_SERVERS": "", "UNMASK_NAMESPACE": "", "TERM": "dumb", "COLUMNS": "200"})
 NOWHERE = ["--bootstrap", "127.0.0.1:1"]
@@ -14,7 +16,18 @@ NOWHERE = ["--bootstrap", "127.0.0.1:1"]
 
 @pytest.mark.parametrize(
     "command",
-    [["topics", "check"], ["topics", "create"], ["gate", "s-1"], ["report", "windows"], ["watch"], ["doctor"]],
+    [
+        ["topics", "check"],
+        ["topics", "create"],
+        ["gate", "s-1"],
+        ["report", "windows"],
+        ["watch"],
+        ["doctor"],
+        ["timeline", "s-1"],
+        ["delegations"],
+        ["enforcement"],
+        ["gate", "appeal", "s-1", "--by", "ana", "--reason-code", "drill"],
+    ],
 )
 def test_without_any_broker_named_each_command_says_how_to_name_one(command: list[str]) -> None:
     result = RUN.invoke(app, command)
@@ -24,7 +37,18 @@ def test_without_any_broker_named_each_command_says_how_to_name_one(command: lis
 
 
 @pytest.mark.parametrize(
-    "command", [["gate", "s-1"], ["report", "windows"], ["watch"], ["doctor"], ["topics", "check"]]
+    "command",
+    [
+        ["gate", "s-1"],
+        ["report", "windows"],
+        ["watch"],
+        ["doctor"],
+        ["topics", "check"],
+        ["timeline", "s-1"],
+        ["delegations"],
+        ["enforcement"],
+        ["gate", "vindicate", "s-1", "--by", "ana", "--reason-code", "drill"],
+    ],
 )
 def test_a_namespace_that_cannot_be_one_is_a_mistake_of_the_call(command: list[str]) -> None:
     result = RUN.invoke(app, [*command, *NOWHERE, "--namespace", "Not_One"])
@@ -87,3 +111,45 @@ def test_a_setting_that_the_client_does_not_know_is_named(monkeypatch: pytest.Mo
     assert result.exit_code == 1
     assert "no.such.option" in result.stderr
     assert "UNMASK_KAFKA_" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["timeline", "delegations"])
+def test_what_cannot_be_shown_has_its_exit_codes_in_the_help(command: str) -> None:
+    shown = RUN.invoke(app, [command, "--help"]).output
+    for answer, code in READ_CODES.items():
+        assert f"{code:>2}  {answer}:" in shown
+
+
+@pytest.mark.parametrize("command", ["timeline", "delegations", "enforcement"])
+def test_a_schema_is_printed_without_any_broker(command: str) -> None:
+    result = RUN.invoke(app, [command, "--schema"])
+    assert result.exit_code == 0
+    assert json.loads(result.stdout)["properties"]["format"] == {"const": 1, "title": "Format", "type": "integer"}
+
+
+@pytest.mark.parametrize("command", [["timeline", "s-1"], ["delegations"], ["delegations", "d-1", "--session", "s-1"]])
+def test_a_broker_that_does_not_answer_makes_nothing_ready_and_is_no_absence(command: list[str]) -> None:
+    result = RUN.invoke(app, [*command, "--timeout", "0.5", "--json", *NOWHERE])
+    assert result.exit_code == READ_CODES[RecordAnswer.NOT_READY]
+    found = json.loads(result.stdout)
+    assert found["answer"] == "NOT_READY"
+    assert "127.0.0.1:1" in found["reason"]
+
+
+def test_enforcement_without_a_broker_fails_and_names_it() -> None:
+    result = RUN.invoke(app, ["enforcement", "--timeout", "0.5", *NOWHERE])
+    assert result.exit_code == 1
+    assert "127.0.0.1:1" in result.stderr
+    assert "Traceback" not in result.output
+
+
+@pytest.mark.parametrize("turns", ["a", "9-3", "-"])
+def test_turns_that_make_no_sense_are_a_mistake_of_the_call(turns: str) -> None:
+    result = RUN.invoke(app, ["timeline", "s-1", f"--turns={turns}", *NOWHERE])
+    assert result.exit_code == 2
+    assert "--turns" in result.output
+
+
+def test_a_help_text_breaks_where_the_terminal_does_and_not_where_the_code_did() -> None:
+    told = CliRunner().invoke(app, ["verify", "--help"], env={"COLUMNS": "200", "TERMINAL_WIDTH": "200"}).output
+    assert "with 2 when it could not be checked. All times are UTC" in " ".join(told.split(" "))

@@ -55,6 +55,21 @@ def test_no_canary_leaves_the_host(
                 canary, canary, canary, error, canary, equivalence=canary, answered_by="other", primary_shape=canary,
                 fallback_shape=canary,
             )  # fmt: skip
+        for fault in (canary, Failure(canary), None):
+            emitter.record_selection(
+                canary, 1, canary, source="auto", scope="turn", timeline="live", cleared_by="runtime",
+                reason_code=fault,
+            )  # fmt: skip
+            emitter.record_selection(canary, 1, canary, source=canary, scope=canary, timeline=canary, cleared_by=canary)
+        emitter.record_delegation_progress(
+            delegation_id=canary, session_id=canary, invocation_id=canary, step=1, turn=1, outcome="succeeded",
+            signal=canary, state_digest=canary, conditions=canary, subject=canary, declared_scope=canary,
+        )  # fmt: skip
+        emitter.record_delegation_effect(
+            delegation_id=canary, session_id=canary, invocation_id=canary, turn=1, step="refused", enforcer="gate",
+            answer=canary, effect_key=canary, fingerprint=canary, receipt=canary, by=canary, reason_code=canary,
+        )  # fmt: skip
+        emitter.selections(canary, candidates=[canary], emergency=[canary + "2"]).turn(1).recover(Failure(canary))
         with emitter.session(canary, canary, primary_paths=[(canary, "x")]) as session:
             way = Substitute(canary + "-2", lambda: 1, canary)
             session.call(canary, fail(canary), fail(canary), way, capability=canary, entry_point=canary, run_id=canary,

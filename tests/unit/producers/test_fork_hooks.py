@@ -1,8 +1,10 @@
 """What a fork waits for, so that no lock is copied that somebody holds, and what it never waits for."""
 
+import gc
 import os
 import threading
 import time
+import weakref
 from pathlib import Path
 
 import pytest
@@ -136,3 +138,27 @@ def test_a_child_of_a_process_that_was_stuck_in_a_database_works_without_an_outb
     assert health is not None
     assert health.state is OutboxState.ON
     emitter.close(0)
+
+
+def test_a_client_is_freed_where_its_emitter_ends_and_not_by_the_garbage_collector() -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        emitter = Emitter(EmitterSettings(bootstrap_servers=NOBODY))
+        emitter.record_fallback("answer", 503)
+        transport = weakref.ref(emitter._worker.transport)
+        emitter.close(0.2)
+        deadline = time.monotonic() + 20
+        while transport() is not None and time.monotonic() < deadline:
+            time.sleep(0.005)
+        assert transport() is None
+    finally:
+        gc.enable()
+
+
+def test_a_child_survives_the_garbage_of_emitters_that_were_closed_before() -> None:
+    for _ in range(4):
+        emitter = Emitter(EmitterSettings(bootstrap_servers=NOBODY))
+        emitter.record_fallback("answer", 503)
+        emitter.close(0)
+    assert _child_says("gc.collect() >= 0") == "True"

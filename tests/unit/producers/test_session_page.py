@@ -11,6 +11,7 @@ import pytest
 from unmask.producers import equivalence, get_sink, port, shapes
 from unmask.producers.store import MemoryStore, StoredBatch
 from unmask.schemas.codec import decode
+from unmask.schemas.recovery import overlay
 
 PAGE = Path(__file__).parents[3] / "docs" / "host-sdk.md"
 _BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MULTILINE | re.DOTALL)
@@ -20,7 +21,13 @@ _BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?", re.MU
 def stored(monkeypatch: pytest.MonkeyPatch) -> list[StoredBatch]:
     """What the page's emitter cuts, on a host without a broker."""
     monkeypatch.setenv("KAFKA_BOOTSTRAP_SERVERS", "127.0.0.1:1")
-    for name in ("UNMASK_NAMESPACE", "UNMASK_RELEASE_LINE", "UNMASK_OUTBOX_DIR", "SCHEMA_REGISTRY_URL"):
+    for name in (
+        "UNMASK_NAMESPACE",
+        "UNMASK_RELEASE_LINE",
+        "UNMASK_OUTBOX_DIR",
+        "UNMASK_WITNESSES",
+        "SCHEMA_REGISTRY_URL",
+    ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(port, "_sink", get_sink())
     kept: list[StoredBatch] = []
@@ -58,8 +65,10 @@ def test_every_example_runs_and_prints_what_the_page_says(stored: list[StoredBat
     same, simpler = masked["briefing-26"]
     assert (same["equivalence"], same["primary_shape"]) == ("bit_for_bit", same["fallback_shape"])
     assert (simpler["equivalence"], simpler["primary_shape"] != simpler["fallback_shape"]) == ("different", True)
+    seen = overlay([each for batch in batches for each in batch["route_selections"]])
+    assert (len(seen.recoveries), seen.findings, seen.user_profile) == (4, (), "large")
     ended = {each["session_id"] for batch in batches for each in batch["session_teardowns"]}
-    assert ended == {f"briefing-{number}" for number in range(17, 28)}
+    assert ended == {f"briefing-{number}" for number in range(17, 29)}
 
 
 def test_the_limits_on_the_page_are_those_of_the_code() -> None:

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from unmask.schemas.codec import HEADER_LENGTH, decode, decode_any, encode, header
+from unmask.schemas.codec import HEADER_LENGTH, decode, decode_any, encode, header, headers
 from unmask.schemas.codes import QuarantineReason
 from unmask.schemas.errors import DecodeError, EncodeError, UnknownFingerprint
-from unmask.schemas.history import RECORDS, latest
-from unmask.schemas.testing import sample
+from unmask.schemas.history import RECORDS, published
+from unmask.schemas.testing import first_sample, sample
 
 SECRET = "https://example.com/?key=sk-live-secret"
 
@@ -45,9 +45,17 @@ def test_a_value_survives_the_way(record: str) -> None:
 def test_the_header_is_the_specifications(record: str) -> None:
     from fastavro.schema import to_parsing_canonical_form
 
-    canonical = to_parsing_canonical_form(latest(record).source).encode()
-    assert header(record) == b"\xc3\x01" + crc_64_avro(canonical).to_bytes(8, "little")
-    assert encode(record, sample(record))[:HEADER_LENGTH] == header(record)
+    expected = [
+        b"\xc3\x01" + crc_64_avro(to_parsing_canonical_form(schema.source).encode()).to_bytes(8, "little")
+        for schema in published(record)
+    ]
+    assert list(headers(record)) == expected
+    assert header(record) == expected[0]
+
+
+@pytest.mark.parametrize("record", RECORDS)
+def test_a_value_that_says_nothing_new_has_the_first_versions_header(record: str) -> None:
+    assert encode(record, first_sample(record))[:HEADER_LENGTH] == header(record)
 
 
 def test_the_specifications_fingerprint_is_computed_right() -> None:

@@ -1,6 +1,9 @@
 """Two different things never share a key."""
 
 from unmask.schemas.keys import (
+    effect_id,
+    effect_key,
+    effect_route,
     flaw_key,
     mark_key,
     parity_key,
@@ -11,6 +14,7 @@ from unmask.schemas.keys import (
     window_route,
 )
 from unmask.schemas.scope import Scope
+from unmask.schemas.tokens import is_token
 
 A = Scope("1.0", "v1", "kafka", "strict", "x")
 B = A._replace(switchboard="y")
@@ -75,3 +79,12 @@ def test_each_part_of_a_parity_run_is_in_its_key_and_any_composition_is_a_star()
         parity_key("replay", "1.0", None),
     }
     assert len(keys) == 5
+
+
+def test_an_effect_is_routed_by_tenant_and_budget_and_named_by_the_whole_of_its_key() -> None:
+    parts = ("acme", "quota", "refund", "v2", "order-7")
+    assert effect_route("acme", "order-7") == "acme|order-7"
+    assert effect_key(*parts) == "acme|quota|refund|v2|order-7"
+    assert is_token(effect_id(*parts))
+    names = {effect_id(*parts[:place], "other", *parts[place + 1 :]) for place in range(len(parts))}
+    assert len(names | {effect_id(*parts)}) == 6, "each part counts"

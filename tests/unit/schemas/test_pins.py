@@ -10,7 +10,7 @@ from unmask.schemas.pins import PublishedSchemaChanged, current_pins, updated_pi
 def test_a_new_version_is_added() -> None:
     current = current_pins()
     grown = copy.deepcopy(current)
-    grown["verdict"]["v2"] = {"fingerprint": "0" * 16, "meaning": "0" * 64}
+    grown["verdict"]["v9"] = {"fingerprint": "0" * 16, "meaning": "0" * 64}
     assert updated_pins(current, grown) == grown
 
 
@@ -25,10 +25,11 @@ def test_an_edited_version_is_refused(part: str) -> None:
 
 def test_a_removed_version_is_refused() -> None:
     current = current_pins()
-    removed = copy.deepcopy(current)
-    del removed["verdict"]["v1"]
-    with pytest.raises(PublishedSchemaChanged, match="verdict/v1"):
-        updated_pins(current, removed)
+    for version in ("v1", "v2"):
+        removed = copy.deepcopy(current)
+        del removed["verdict"][version]
+        with pytest.raises(PublishedSchemaChanged, match=f"verdict/{version}"):
+            updated_pins(current, removed)
 
 
 def test_defaults_are_part_of_the_meaning_though_the_fingerprint_ignores_them() -> None:

@@ -11,9 +11,9 @@ from tests.schema_registry import Registry, running_registry
 from unmask.schemas.codec import encode
 from unmask.schemas.codes import QuarantineReason
 from unmask.schemas.errors import DecodeError, EncodeError, RegistryUnavailable
-from unmask.schemas.history import _load, latest
+from unmask.schemas.history import _load, foreign, latest, published
 from unmask.schemas.registry import RegistryFraming, registry_client
-from unmask.schemas.testing import sample
+from unmask.schemas.testing import first_sample, sample
 
 
 @pytest.fixture
@@ -34,19 +34,44 @@ def another(registry: Registry) -> RegistryFraming:
 
 def test_a_value_carries_the_id_of_its_schema_and_is_read_by_another(registry: Registry) -> None:
     registry.add('"string"')
-    data = RegistryFraming(registry_client(registry.url)).encode("alert", sample("alert"))
+    data = RegistryFraming(registry_client(registry.url)).encode("quarantine", sample("quarantine"))
     assert data[:5] == b"\x00\x00\x00\x00\x02"
-    assert data[5:] == encode("alert", sample("alert"))[10:]
-    assert registry.subjects == ["unmask.v1.Alert"]
-    assert another(registry).decode_any(("window", "alert"), data) == ("alert", sample("alert"))
+    assert data[5:] == encode("quarantine", sample("quarantine"))[10:]
+    assert registry.subjects == ["unmask.v1.Quarantined"]
+    assert another(registry).decode_any(("alert", "quarantine"), data) == ("quarantine", sample("quarantine"))
+
+
+def test_a_value_carries_the_id_of_the_oldest_version_that_carries_it(
+    registry: Registry, framing: RegistryFraming
+) -> None:
+    registry.add('"string"')
+    first, second = framing.encode("alert", first_sample("alert")), framing.encode("alert", sample("alert"))
+    assert [first[:5], second[:5]] == [b"\x00\x00\x00\x00\x02", b"\x00\x00\x00\x00\x03"]
+    assert first[5:] == encode("alert", first_sample("alert"))[10:]
+    assert second[5:] == encode("alert", sample("alert"))[10:]
+    reader = another(registry)
+    assert reader.decode_any(("alert",), first) == ("alert", first_sample("alert", delegation_id=None))
+    assert reader.decode_any(("alert",), second) == ("alert", sample("alert"))
+
+
+def test_all_versions_are_registered_at_the_first_value_oldest_first(
+    registry: Registry, framing: RegistryFraming
+) -> None:
+    """No later value that needs another version can find the registry away."""
+    framing.encode("alert", first_sample("alert"))
+    fingerprints = [foreign("alert", json.loads(schema)).fingerprint for schema in registry.schemas]
+    assert fingerprints == [schema.fingerprint for schema in published("alert")]
+    registry.failures = ["reset"] * 10
+    framing.encode("alert", sample("alert"))
 
 
 def test_the_registry_is_asked_once_for_each_schema(registry: Registry, framing: RegistryFraming) -> None:
     values = [framing.encode("alert", sample("alert", revision=n)) for n in range(5)]
+    values += [framing.encode("alert", first_sample("alert", revision=n)) for n in range(5)]
     reader = another(registry)
     for data in values:
         reader.decode_any(("alert",), data)
-    assert [request.split(" ")[0] for request in registry.requests] == ["POST", "GET"]
+    assert [request.split(" ")[0] for request in registry.requests] == ["POST", "POST", "GET", "GET"]
 
 
 @pytest.mark.parametrize("failure", ["reset", "500", "503", "401", "garbage"])

@@ -8,11 +8,13 @@ from unmask.schemas.history import RECORDS
 from unmask.schemas.topics import Topics, namespace_from_environment
 
 TOPICS = Topics("a.b", events_partitions=4, table_partitions=3)
+PAIRS = ((TOPICS.events, TOPICS.ledger), (TOPICS.effects_requests, TOPICS.effects_state))
+"""What a ledger reads, and where it keeps its state."""
 
 
 def test_names_have_dots_and_no_underscores() -> None:
     for spec in TOPICS.all():
-        assert re.fullmatch(r"a\.b\.[a-z]+", spec.name)
+        assert re.fullmatch(r"a\.b\.[a-z]+(\.[a-z]+)?", spec.name)
 
 
 @pytest.mark.parametrize("namespace", ["a_b", "A", "", "-a", ".a", "a..b", "a/b"])
@@ -35,7 +37,7 @@ def test_tables_have_one_partition_count_and_the_ledger_that_of_events() -> None
 
 
 def test_state_is_compacted_and_never_only_deleted() -> None:
-    named = ("ledger", "tallies", "sessions", "windows", "verdicts", "alerts", "parity")
+    named = ("ledger", "tallies", "sessions", "windows", "verdicts", "alerts", "parity", "effects.state")
     assert [spec.name for spec in TOPICS.all() if spec.compacted] == [f"a.b.{name}" for name in named]
 
 
@@ -45,9 +47,9 @@ def test_no_compaction_lag_is_zero() -> None:
         assert int(spec.config.get("max.compaction.lag.ms", "1")) >= 1
 
 
-def test_the_broker_stamps_what_the_ledger_reads() -> None:
+def test_the_broker_stamps_what_the_ledgers_read() -> None:
     stamped = {spec.name for spec in TOPICS.all() if spec.config.get("message.timestamp.type") == "LogAppendTime"}
-    assert stamped == {TOPICS.events.name, TOPICS.ledger.name}
+    assert stamped == {spec.name for spec in (*PAIRS[0], *PAIRS[1])}
 
 
 def test_every_record_has_a_topic() -> None:

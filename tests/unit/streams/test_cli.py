@@ -21,7 +21,7 @@ def run(*arguments: str) -> tuple[int, str]:
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (("--only", "everything"), "--only is one of ledger, tables"),
+        (("--only", "everything"), "--only is one of ledger, tables, effects"),
         (("--window-seconds", "a,b"), "--window-seconds is a list"),
         (("--window-seconds", "3600,60"), "smallest first"),
         (("--threshold", "7"), "threshold is a share"),

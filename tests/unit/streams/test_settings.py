@@ -20,6 +20,8 @@ from unmask.streams.settings import SettingsError, StreamSettings
         {"grace_ms": -1},
         {"snapshot_ms": 0},
         {"instance": ""},
+        {"effects_retention_s": 86_399},
+        {"effects_tenant_keys": 0},
     ],
 )
 def test_a_value_that_cannot_work_is_refused_by_name(given: dict[str, Any]) -> None:
@@ -32,6 +34,8 @@ def test_names_of_groups_and_transactions_are_of_the_namespace() -> None:
     assert settings.ledger_group == "blue.ledger"
     assert settings.tables_group == "blue.tables"
     assert settings.transactional_id == "blue.ledger.slot-1"
+    assert settings.effects_group == "blue.effects"
+    assert settings.effects_transactional_id == "blue.effects.slot-1"
 
 
 def test_a_worker_without_a_name_gets_one_that_says_nothing_of_its_host() -> None:

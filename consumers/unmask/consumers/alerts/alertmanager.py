@@ -25,6 +25,15 @@ _IDENTITY: dict[AlertKind, tuple[str, ...]] = {
     AlertKind.SILENT_EMITTER: ("emitter_id",),
     AlertKind.FALLBACK_RATE: (*_SCOPE, "capability"),
     AlertKind.UNVERIFIABLE_VERDICT: ("session_id",),
+    AlertKind.PREFERENCE_DRIFT: ("session_id",),
+    AlertKind.EMERGENCY_AS_DEFAULT: ("session_id",),
+    AlertKind.WATCHDOG_DEPENDENT: ("session_id",),
+    AlertKind.CLEANUP_UNSEEN: ("session_id",),
+    AlertKind.STALLED_DELEGATION: ("session_id", "delegation_id"),
+    AlertKind.BUDGET_EXCEEDED: ("session_id", "delegation_id"),
+    AlertKind.DUPLICATE_EFFECT: ("session_id", "delegation_id"),
+    AlertKind.IDENTITY_CONFLICT: ("session_id", "delegation_id"),
+    AlertKind.ENFORCEMENT_BLOCKED: ("session_id", "delegation_id"),
 }
 
 

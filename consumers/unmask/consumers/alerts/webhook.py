@@ -38,7 +38,11 @@ class WebhookBody(BaseModel):
 
 def idempotency_key(namespace: str, alert: Alert) -> str:
     """64 hex digits that name one change of one alert, the same after any restart."""
-    content = json.dumps([namespace, alert.model_dump(mode="json")], sort_keys=True, separators=(",", ":"))
+    said = alert.model_dump(mode="json")
+    # What was added later says nothing where it is not set, and must not give a change that was told before a new key.
+    if said["delegation_id"] is None:
+        del said["delegation_id"]
+    content = json.dumps([namespace, said], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(content.encode()).hexdigest()
 
 

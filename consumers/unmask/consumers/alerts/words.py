@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 
+from unmask.consumers.alerts import words_of_recovery as recovery
 from unmask.schemas.codes import AlertKind, Directive
 from unmask.schemas.instants import iso, to_micros
 from unmask.schemas.models import Alert
@@ -193,6 +194,33 @@ KINDS: dict[AlertKind, Kind] = {
             f"Let nothing continue session {alert.session_id} until its verdict stands again. Find out who can write "
             "to the verdict topic, and take that right from everybody but the stream workers."
         ),
+    ),
+    AlertKind.PREFERENCE_DRIFT: Kind(
+        "UnmaskPreferenceDrift", Severity.WARNING, recovery.drifted, recovery.end_the_drift
+    ),
+    AlertKind.EMERGENCY_AS_DEFAULT: Kind(
+        "UnmaskEmergencyAsDefault", Severity.WARNING, recovery.emergency, recovery.begin_with_the_primary
+    ),
+    AlertKind.WATCHDOG_DEPENDENT: Kind(
+        "UnmaskWatchdogDependent", Severity.WARNING, recovery.watched, recovery.end_it_in_code
+    ),
+    AlertKind.CLEANUP_UNSEEN: Kind(
+        "UnmaskCleanupUnseen", Severity.WARNING, recovery.unseen, recovery.record_the_cleanup
+    ),
+    AlertKind.STALLED_DELEGATION: Kind(
+        "UnmaskStalledDelegation", Severity.WARNING, recovery.stalled, recovery.stop_or_change
+    ),
+    AlertKind.BUDGET_EXCEEDED: Kind(
+        "UnmaskBudgetExceeded", Severity.WARNING, recovery.budget, recovery.find_the_spender
+    ),
+    AlertKind.DUPLICATE_EFFECT: Kind(
+        "UnmaskDuplicateEffect", Severity.CRITICAL, recovery.duplicated, recovery.put_right
+    ),
+    AlertKind.IDENTITY_CONFLICT: Kind(
+        "UnmaskIdentityConflict", Severity.WARNING, recovery.conflict, recovery.start_anew
+    ),
+    AlertKind.ENFORCEMENT_BLOCKED: Kind(
+        "UnmaskEnforcementBlocked", Severity.WARNING, recovery.blocked, recovery.appeal_or_stop
     ),
     AlertKind.UNKNOWN_ALERT: Kind(
         "UnmaskUnknownAlert",

@@ -15,6 +15,7 @@ def alert_line(alert: Alert) -> Text:
     at = alert.since if firing or alert.until is None else alert.until
     subject = {
         "session": alert.session_id,
+        "delegation": alert.delegation_id,
         "upstream": alert.upstream,
         "emitter": alert.emitter_id,
         "release": None if alert.scope is None else alert.scope.release_line,

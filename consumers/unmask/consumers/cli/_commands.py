@@ -88,7 +88,23 @@ class _LazyGroup(TyperGroup):
             return None
         command = to_command(found)
         command.name = cmd_name
+        _let_flow(command)
         return command
+
+
+def _let_flow(command: Any) -> None:
+    """Joins the lines of a help text's paragraphs, which break where the code's lines do; the terminal breaks anew."""
+    if command.help:
+        command.help = "\n\n".join(map(_flowing, command.help.split("\n\n")))
+    for inner in getattr(command, "commands", {}).values():
+        _let_flow(inner)
+
+
+def _flowing(paragraph: str) -> str:
+    lines = paragraph.split("\n")
+    # What is set in or is a list has lines of its own.
+    kept = any(line[:1] in ("", " ", "-", "\b") for line in lines)
+    return paragraph if kept else " ".join(lines)
 
 
 app = typer.Typer(

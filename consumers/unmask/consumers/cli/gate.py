@@ -2,6 +2,7 @@
 
 import json
 import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -24,12 +25,18 @@ from unmask.consumers.gate import (
     DEFAULT_TIMEOUT,
     Admission,
     AdmissionsUnfinished,
+    ContestUnrecorded,
     Gate,
+    NoRefusalOnRecord,
+    NotRead,
     OverrideNotNamed,
+    contest,
     exit_code_table,
     read_enforcement,
 )
 from unmask.consumers.topic_source import TopicSource
+from unmask.schemas.codes import AdmissionStep
+from unmask.schemas.instants import iso
 from unmask.schemas.signing_setup import signing_from_environment
 
 __all__ = ["app"]
@@ -37,7 +44,8 @@ __all__ = ["app"]
 _TABLE = "\n\n".join(f"{code:>2}  {answer}: {meaning}." for code, answer, meaning in exit_code_table())
 _EPILOG = (
     f"Exit codes:\n\n{_TABLE}\n\n 1  the command itself could not run;  2  it was called wrongly.\n\n"
-    "See also: unmask gate stats, for what became of the answers. A session of that name: unmask gate ask stats."
+    "See also: unmask gate stats, for what became of the answers; unmask gate appeal and vindicate, for refusals that "
+    "are wrong. A session of such a name: unmask gate ask stats."
 )
 
 
@@ -114,7 +122,10 @@ def stats(
     bootstrap: Bootstrap = None,
     namespace: Namespace = DEFAULT,
 ) -> None:
-    """Count the gate's answers and what became of them: upheld, shown wrong later, overridden, and by whom."""
+    """Count the gate's answers and what became of them: upheld, shown wrong later, overridden, and by whom.
+
+    Beside breaker and effects ledger, and with who appealed and why: unmask enforcement.
+    """
     topics = topics_of(namespace)
     unusable = 0
 
@@ -141,8 +152,90 @@ def stats(
         counted = ", ".join(f"{name} {count:,}" for name, count in told[part].items() if count)
         typer.echo(f"{part}: {counted or 'none'}")
     typer.echo(f"withdrawals: {report.withdrawals:,}")
+    typer.echo(f"refusals appealed: {report.appealed:,}, shown to be wrong by name: {report.vindicated:,}")
     share = "not known yet" if report.refusals_upheld is None else f"{report.refusals_upheld:.1%}"
     typer.echo(f"refusals that were shown right, of those shown right or wrong: {share}")
+
+
+By = Annotated[str, typer.Option("--by", help="Who says so: one word of letters, digits, _ . -")]
+Why = Annotated[str, typer.Option("--reason-code", help="Why: one word of letters, digits, _ . -")]
+AdmissionId = Annotated[
+    str | None,
+    typer.Option("--admission", help="The refusal, by its admission_id (default: the newest).", show_default=False),
+]
+Refused = Annotated[str, typer.Argument(help="The session whose successor was refused.", show_default=False)]
+
+
+@app.command()
+def appeal(
+    session: Refused,
+    by: By,
+    reason_code: Why,
+    admission: AdmissionId = None,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that the broker may take.")] = 30.0,
+    signing_key: SigningKey = None,
+    trusted_keys: TrustedKeys = None,
+    bootstrap: Bootstrap = None,
+    namespace: Namespace = DEFAULT,
+) -> None:
+    """Record that a refusal is held to be wrong. It lifts nothing: the gate answers as before.
+
+    Exits with 1 where no refusal of SESSION is on record.
+    """
+    place = (bootstrap, namespace, signing_key, trusted_keys)
+    _contest("gate appeal", AdmissionStep.APPEALED, session, by, reason_code, admission, timeout, place)
+
+
+@app.command()
+def vindicate(
+    session: Refused,
+    by: By,
+    reason_code: Why,
+    admission: AdmissionId = None,
+    timeout: Annotated[float, typer.Option(min=0.1, help="Seconds that the broker may take.")] = 30.0,
+    signing_key: SigningKey = None,
+    trusted_keys: TrustedKeys = None,
+    bootstrap: Bootstrap = None,
+    namespace: Namespace = DEFAULT,
+) -> None:
+    """Record that what was refused was shown to have been right: a false refusal, counted as such. It lifts nothing.
+
+    Without --admission it is of the newest refusal that was appealed, else of the newest. Exits with 1 where no
+    refusal of SESSION is on record.
+    """
+    place = (bootstrap, namespace, signing_key, trusted_keys)
+    _contest("gate vindicate", AdmissionStep.VINDICATED, session, by, reason_code, admission, timeout, place)
+
+
+def _contest(
+    command: str,
+    step: AdmissionStep,
+    session: str,
+    by: str,
+    reason_code: str,
+    admission: str | None,
+    timeout: float,
+    place: tuple[str | None, str, Path | None, Path | None],
+) -> None:
+    bootstrap, namespace, signing_key, trusted_keys = place
+    topics = topics_of(namespace)
+    with named_failures(command):
+        signer, trust = signing_from_environment(signing_key, trusted_keys)
+        try:
+            done = contest(
+                topics, address(bootstrap), session,
+                step=step, by=by, reason_code=reason_code, timeout=timeout, admission_id=admission,
+                signer=signer, trust=trust,
+            )  # fmt: skip
+        except OverrideNotNamed as error:
+            raise typer.BadParameter(str(error), param_hint="--by / --reason-code") from error
+        except (NoRefusalOnRecord, ContestUnrecorded, NotRead) as error:
+            complain(f"unmask {command}: {error}")
+            raise typer.Exit(FAILED) from error
+    typer.echo(
+        f"{step} is recorded: {done.answer} for successors of session {done.session_id}, of {iso(done.refused_at)} "
+        f"(admission {done.admission_id}). The gate answers as before."
+    )
 
 
 class _Progress:
@@ -167,5 +260,7 @@ def _tell(admission: Admission) -> None:
     owed = admission.obligation
     if owed is not None and owed.upstreams:
         complain(f"upstreams: {', '.join(owed.upstreams)} ({', '.join(owed.signatures)})")
+    if admission.user_profile is not None:
+        complain(f"the user's choice: {admission.user_profile}")
     if owed is not None and owed.inherited_from:
         complain(f"inherited from: {', '.join(owed.inherited_from)}")

@@ -133,5 +133,7 @@ def _line(said: Said) -> str:
     verdict = said.verdict
     share = f"{verdict['degraded_operations']} of {verdict['operations']} degraded"
     signed = "unsigned" if verdict["signature"] is None else f"signed by {verdict['signature']['key_id']}"
-    parts = (verdict["verdict"], verdict["directive"], verdict["evidence"], share, f"no. {verdict['sequence']}", signed)
-    return f"{where}  {', '.join(parts)}{doubt}"
+    found = (" ".join(verdict["findings"]),) if verdict["findings"] else ()
+    parts = (verdict["verdict"], verdict["directive"], verdict["evidence"], share, *found)
+    number = f"no. {verdict['sequence']}"
+    return f"{where}  {', '.join((*parts, number, signed))}{doubt}"

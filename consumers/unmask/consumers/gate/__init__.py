@@ -1,6 +1,7 @@
 """The gate that a successor must pass before it sends traffic, and the verdict view behind it."""
 
-from unmask.consumers.gate.admission import Admission, OverrideNotNamed
+from unmask.consumers.gate.admission import Admission, NothingToAppeal, OverrideNotNamed
+from unmask.consumers.gate.appeals import Contested, ContestUnrecorded, NoRefusalOnRecord, contest
 from unmask.consumers.gate.decide import decide, discharged
 from unmask.consumers.gate.discharge import Discharge
 from unmask.consumers.gate.discharges import DischargesView
@@ -38,6 +39,8 @@ __all__ = [
     "AdmissionsUnfinished",
     "AsyncFetch",
     "AsyncProbe",
+    "ContestUnrecorded",
+    "Contested",
     "Discharge",
     "DischargesView",
     "Displaced",
@@ -49,9 +52,11 @@ __all__ = [
     "Halted",
     "MaskedAnswer",
     "NoRecord",
+    "NoRefusalOnRecord",
     "NoVerdict",
     "NotRead",
     "NotReady",
+    "NothingToAppeal",
     "Obligation",
     "Outcome",
     "OverrideNotNamed",
@@ -69,6 +74,7 @@ __all__ = [
     "VerdictNotReady",
     "VerdictView",
     "Withdrawn",
+    "contest",
     "decide",
     "discharged",
     "exit_code_table",

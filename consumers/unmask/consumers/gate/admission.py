@@ -10,21 +10,28 @@ from unmask.consumers.gate.off_loop import off_loop
 from unmask.consumers.gate.refetch import AsyncFetch, Fetch, refetch, refetch_async
 from unmask.consumers.gate.refusals import REFUSALS
 from unmask.consumers.gate.verdict_facts import VerdictFacts
-from unmask.schemas.codes import AdmissionAnswer, AdmissionStep, Directive
+from unmask.schemas.codes import AdmissionAnswer, AdmissionStep, Directive, Evidence
 from unmask.schemas.instants import iso
 from unmask.schemas.tokens import is_token
 
-__all__ = ["Admission", "AdmissionDesk", "OverrideNotNamed"]
+__all__ = ["Admission", "AdmissionDesk", "NothingToAppeal", "OverrideNotNamed"]
 
 
 class OverrideNotNamed(ValueError):
-    """An override needs a name and a reason. Give both as bounded tokens, for example by="ana" reason_code="drill"."""
+    """What a person decides needs a name and a reason, bounded tokens, for example by="ana" reason_code="drill"."""
 
-    def __init__(self, part: str) -> None:
+    def __init__(self, part: str, what: str = "an override") -> None:
         super().__init__(
-            f"{part} is not a bounded token (letters, digits, '_', '-', '.', at most 64); an override that nobody "
+            f"{part} is not a bounded token (letters, digits, '_', '-', '.', at most 64); {what} that nobody "
             "answers for is not possible, and free text, addresses and keys are never published"
         )
+
+
+class NothingToAppeal(ValueError):
+    """Only a refusal can be appealed or vindicated; the text says what the answer was."""
+
+    def __init__(self, answer: AdmissionAnswer) -> None:
+        super().__init__(f"the gate answered {answer}, and only what it refuses can be appealed or shown to be right")
 
 
 class AdmissionDesk(Protocol):
@@ -103,6 +110,16 @@ class Admission:
             facts.unlisted,
         )
 
+    @property
+    def user_profile(self) -> str | None:
+        """The profile that the session's user chose last, so that a successor starts from intent, not from a recovery.
+
+        Of the verified verdict, and part of its digest. None where nothing is proven: without such a verdict, where
+        events of the session are missing or may be, and where no choice of a user is on record.
+        """
+        facts = self.verdict
+        return None if facts is None or facts.evidence is not Evidence.COMPLETE else facts.user_profile
+
     def raise_for_refusal(self) -> "Admission":
         """Itself where the successor is admitted. Raises the refusal's own subclass of AdmissionRefused otherwise."""
         if not self.admitted:
@@ -153,9 +170,7 @@ class Admission:
 
         Raises OverrideNotNamed. Without a record of it there is no override: the answer is then NOT_READY.
         """
-        for part, value in (("by", by), ("reason_code", reason_code)):
-            if not is_token(value):
-                raise OverrideNotNamed(part)
+        _named("an override", by, reason_code)
         passed = replace(
             self,
             answer=AdmissionAnswer.ADMITTED,
@@ -167,6 +182,34 @@ class Admission:
     async def aoverride(self, *, by: str, reason_code: str) -> "Admission":
         """Like override, without blocking the event loop."""
         return await off_loop(self.override, by=by, reason_code=reason_code)
+
+    def appeal(self, *, by: str, reason_code: str) -> "Admission":
+        """Record that somebody holds this refusal to be wrong. It discharges nothing, and the answer stays.
+
+        Raises OverrideNotNamed, and NothingToAppeal where the successor is admitted. Where it cannot be recorded the
+        answer is NOT_READY, a refusal like the one before.
+        """
+        return self._contested(AdmissionStep.APPEALED, "an appeal", by, reason_code)
+
+    async def aappeal(self, *, by: str, reason_code: str) -> "Admission":
+        """Like appeal, without blocking the event loop."""
+        return await off_loop(self._contested, AdmissionStep.APPEALED, "an appeal", by, reason_code)
+
+    def vindicate(self, *, by: str, reason_code: str) -> "Admission":
+        """Record that what was refused was later shown to have been right; like appeal in all else."""
+        return self._contested(AdmissionStep.VINDICATED, "a vindication", by, reason_code)
+
+    async def avindicate(self, *, by: str, reason_code: str) -> "Admission":
+        """Like vindicate, without blocking the event loop."""
+        return await off_loop(self._contested, AdmissionStep.VINDICATED, "a vindication", by, reason_code)
+
+    def _contested(self, step: AdmissionStep, what: str, by: str, reason_code: str) -> "Admission":
+        _named(what, by, reason_code)
+        if self.admitted:
+            raise NothingToAppeal(self.answer)
+        words = "holds that to be wrong" if step is AdmissionStep.APPEALED else "says that the successor was right"
+        contested = replace(self, step=step, reason=f"{self.reason} {by} {words} ({reason_code}).")
+        return contested._kept(self.verdict, by=by, reason_code=reason_code)
 
     def as_dict(self) -> dict[str, Any]:
         """The admission as plain values, for JSON."""
@@ -181,6 +224,7 @@ class Admission:
             "step": str(self.step),
             "admission_id": self.admission_id,
             "successor_session_id": self.successor_session_id,
+            "user_profile": self.user_profile,
             "verdict": None if self.verdict is None else _summary(self.verdict),
             "earlier": None if self.earlier is None else _summary(self.earlier),
         }
@@ -225,6 +269,12 @@ class Admission:
             return self
         reason = f"{self.reason} This could not be recorded, and what is not recorded does not count. {cause}"
         return replace(self, answer=AdmissionAnswer.NOT_READY, reason=reason)
+
+
+def _named(what: str, by: str, reason_code: str) -> None:
+    for part, value in (("by", by), ("reason_code", reason_code)):
+        if not is_token(value):
+            raise OverrideNotNamed(part, what)
 
 
 def _summary(facts: VerdictFacts) -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ from unmask.consumers.gate.discharge import DISCHARGING, Discharge
 from unmask.consumers.gate.followed import FollowedTopic
 from unmask.consumers.topic_reader import Row
 from unmask.consumers.topic_source import TopicSource
-from unmask.schemas.codec import HEADER_LENGTH, header
+from unmask.schemas.codec import HEADER_LENGTH, headers
 from unmask.schemas.codes import AdmissionStep
 from unmask.schemas.errors import DecodeError
 from unmask.schemas.partitioner import partition_for
@@ -86,7 +86,7 @@ class DischargesView(FollowedTopic):
 
 def may_discharge(value: bytes) -> bool:
     """Whether an admission's bytes are of a step that discharges, or of a version whose bytes are not known here."""
-    if value[:HEADER_LENGTH] != header("admission"):
+    if value[:HEADER_LENGTH] not in headers("admission"):
         return True
     try:
         position = _after_text(value, _after_text(value, HEADER_LENGTH))

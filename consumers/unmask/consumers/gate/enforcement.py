@@ -11,6 +11,8 @@ session show decides, in the order of the log:
   question about the session is admitted on a clean verdict, and upheld once one is refused for what the verdict says.
 - A question that was admitted is `admitted_later_refused` once a later one about the same session is refused by another
   verdict: the first verdict had said too little.
+- A refusal that somebody vindicated, by name, is `refused_later_clear` too, unless a step of its own settled it before.
+  An appeal settles nothing.
 - Whatever nothing later tells of is `open`.
 """
 
@@ -60,6 +62,10 @@ class Report:
     overrides: Mapping[str, int]
     """By who overrode."""
     withdrawals: int
+    appealed: int
+    """Questions whose refusal somebody holds to be wrong."""
+    vindicated: int
+    """Questions whose refusal was shown to be wrong, as somebody says by name."""
     refusals_upheld: float | None
     """Of the refusals that were shown right or wrong, the share that was right; None where none was."""
 
@@ -71,6 +77,8 @@ class Report:
             "outcomes": {str(outcome): self.outcomes.get(outcome, 0) for outcome in Outcome},
             "overrides": dict(self.overrides),
             "withdrawals": self.withdrawals,
+            "appealed": self.appealed,
+            "vindicated": self.vindicated,
             "refusals_upheld": self.refusals_upheld,
         }
 
@@ -83,6 +91,8 @@ class Enforcement:
     _of_session: dict[str, list[_Question]] = field(default_factory=dict)
     _overrides: Counter[str] = field(default_factory=Counter)
     _withdrawals: int = 0
+    _appealed: set[str] = field(default_factory=set)
+    _vindicated: set[str] = field(default_factory=set)
 
     def take(self, record: Mapping[str, Any]) -> None:
         """The next decoded admission of its session."""
@@ -94,9 +104,16 @@ class Enforcement:
         else:
             if step is AdmissionStep.OVERRIDDEN:
                 self._overrides[record["by"] or "-"] += 1
+            elif step is AdmissionStep.APPEALED:
+                self._appealed.add(record["admission_id"])
+            elif step is AdmissionStep.VINDICATED:
+                self._vindicated.add(record["admission_id"])
             question = self._questions.get(record["admission_id"])
             # The first step settles it: a probe that succeeds at the second try did not find a wrong refusal.
-            if question is not None and question.outcome is Outcome.OPEN:
+            unsettled = question is not None and question.outcome is Outcome.OPEN
+            # An override said nothing of who was right.
+            overridden = question is not None and question.outcome is Outcome.OVERRIDDEN
+            if question is not None and (unsettled or (overridden and step is AdmissionStep.VINDICATED)):
                 question.outcome = _settled_by(step, question)
 
     def _ask(self, record: Mapping[str, Any]) -> None:
@@ -120,6 +137,8 @@ class Enforcement:
             outcomes=outcomes,
             overrides=dict(self._overrides),
             withdrawals=self._withdrawals,
+            appealed=len(self._appealed),
+            vindicated=len(self._vindicated),
             refusals_upheld=right / (right + wrong) if right + wrong else None,
         )
 
@@ -129,6 +148,8 @@ def _settled_by(step: AdmissionStep, question: _Question) -> Outcome:
         return Outcome.UPHELD
     if step is AdmissionStep.OVERRIDDEN:
         return Outcome.OVERRIDDEN
+    if step is AdmissionStep.VINDICATED:
+        return Outcome.REFUSED_LATER_CLEAR
     if step is AdmissionStep.RECONCILED:
         probed = question.directive == Directive.PROBE_UPSTREAM_BEFORE_ACTION
         return Outcome.REFUSED_LATER_CLEAR if probed else Outcome.RECONCILED

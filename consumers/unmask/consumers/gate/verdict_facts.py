@@ -77,6 +77,8 @@ class VerdictFacts:
     """Slot of the worker that published it."""
     sequence: int
     """Its number among the verdicts of its session."""
+    user_profile: str | None = None
+    """The profile that the user chose last, as an opaque token; None where none is on record."""
 
     @property
     def unlisted(self) -> int:
@@ -120,6 +122,7 @@ def read_facts(record: Mapping[str, Any]) -> VerdictFacts:
         digest=_part(record, "digest", str),
         writer=None if record.get("writer") is None else _token(record, "writer"),
         sequence=_part(record, "sequence", int),
+        user_profile=None if record.get("user_profile") is None else _token(record, "user_profile"),
     )
 
 

@@ -11,6 +11,7 @@ from unmask.consumers.gate.followed import FollowedTopic, NotRead
 from unmask.consumers.gate.succession import Succession
 from unmask.consumers.topic_reader import Row
 from unmask.consumers.topic_source import TopicSource
+from unmask.schemas.codec import HEADER_LENGTH, header
 from unmask.schemas.errors import DecodeError
 from unmask.schemas.partitioner import partition_for
 from unmask.schemas.signing import Trust
@@ -79,6 +80,17 @@ class VerdictView(FollowedTopic):
             if earlier is not None:
                 return earlier.entry()
         return entry_of(key, value)
+
+    def grown(self) -> list[str]:
+        """Sessions whose newest record is not of the contract's first version, so that it may hold what came later."""
+        first = header("verdict")
+        with self._changed:
+            return [
+                key.decode("utf-8", "replace")
+                for records in self._records.values()
+                for key, value in records.items()
+                if value is not None and value[:HEADER_LENGTH] != first
+            ]
 
     def _begin(self, partitions: Collection[int]) -> None:
         self._records = {partition: {} for partition in partitions}

@@ -10,6 +10,7 @@ from unmask.schemas.windowing import LIFETIME, MICROS
 
 __all__ = [
     "COUNTED_FAMILIES",
+    "LATER_FAMILIES",
     "MIXED_COMPOSITIONS",
     "NOT_COUNTED",
     "NO_ATTEMPTS",
@@ -21,6 +22,9 @@ __all__ = [
 ]
 
 COUNTED_FAMILIES = (Family.ROUTE_ATTEMPT, Family.KERNEL_FALLBACK, Family.MASKED_ERROR, Family.SESSION_TEARDOWN)
+"""Families of which every emitter tells."""
+LATER_FAMILIES = (Family.ROUTE_SELECTION, Family.DELEGATION_PROGRESS, Family.DELEGATION_EFFECT)
+"""Families of which only some emitters tell: where none does, a line says nothing of them, which is no zero."""
 
 NO_ATTEMPTS = "NO_ATTEMPTS"
 """Why there is no rate although everything is known: nothing was attempted."""
@@ -59,6 +63,15 @@ class ReportRow:
     masked_errors: int | None = None
     masked_errors_by_class: dict[str, int] = field(default_factory=dict)
     teardowns_by_outcome: dict[str, int] = field(default_factory=dict)
+    selections: int | None = None
+    """None where nobody tells of selections; so for calls and effects of delegations."""
+    selections_by_timeline: dict[str, int] = field(default_factory=dict)
+    """By `source.timeline`."""
+    delegation_calls: int | None = None
+    delegation_calls_by_outcome: dict[str, int] = field(default_factory=dict)
+    delegation_effects: int | None = None
+    delegation_effects_by_step: dict[str, int] = field(default_factory=dict)
+    """By `enforcer.step`."""
     emitters: int | None = None
     """Witnesses; of several windows, the most that one had."""
     late: int | None = None
@@ -111,6 +124,12 @@ class ReportRow:
             "masked_errors": self.masked_errors,
             "masked_errors_by_class": self.masked_errors_by_class,
             "teardowns_by_outcome": self.teardowns_by_outcome,
+            "selections": self.selections,
+            "selections_by_timeline": self.selections_by_timeline,
+            "delegation_calls": self.delegation_calls,
+            "delegation_calls_by_outcome": self.delegation_calls_by_outcome,
+            "delegation_effects": self.delegation_effects,
+            "delegation_effects_by_step": self.delegation_effects_by_step,
             "emitters": self.emitters,
             "late": self.late,
             "skewed": self.skewed,

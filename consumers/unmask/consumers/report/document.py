@@ -52,7 +52,9 @@ class Line(_Part):
     entry_point: str | None
     tenant: str | None = Field(description="`(unknown)`: without a tenant. `(not divided)`: of no record that is left.")
     state: Evidence = Field(description="The worst of its families' states.")
-    states: dict[str, Evidence] = Field(description="State by family.")
+    states: dict[str, Evidence] = Field(
+        description="State by family; of those that only some emitters tell of, only where one did."
+    )
     attempts: int | None = Field(ge=0)
     fallbacks_total: int | None = Field(ge=0)
     rate: float | None = Field(
@@ -64,6 +66,12 @@ class Line(_Part):
     masked_errors: int | None = Field(ge=0)
     masked_errors_by_class: Counts
     teardowns_by_outcome: Counts
+    selections: int | None = Field(ge=0, description="Null where nobody tells of selections, or not counted so.")
+    selections_by_timeline: Counts = Field(description="By `source.timeline`.")
+    delegation_calls: int | None = Field(ge=0, description="Null where nobody tells of delegations' calls.")
+    delegation_calls_by_outcome: Counts
+    delegation_effects: int | None = Field(ge=0, description="Null where nobody tells of delegations' effects.")
+    delegation_effects_by_step: Counts = Field(description="By `enforcer.step`.")
     emitters: int | None = Field(ge=0, description="Witnesses; of several windows, the most that one had.")
     late: int | None = Field(ge=0, description="Events counted after their window had closed.")
     skewed: int | None = Field(ge=0, description="Events from the future, counted at the broker's time.")

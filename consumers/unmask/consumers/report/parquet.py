@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from unmask.consumers.report.cells import COUNTED_FAMILIES, ReportRow
+from unmask.consumers.report.cells import COUNTED_FAMILIES, LATER_FAMILIES, ReportRow
 from unmask.consumers.report.document import FORMAT
 from unmask.consumers.report.extras import need
 from unmask.consumers.report.pipeline import PipelineState
@@ -19,7 +19,7 @@ _WANTED = "a Parquet file"
 _LABELS = ("release_line", "composition", "capability", "reason", "entry_point", "tenant")
 _COUNTS = (
     "attempts", "fallbacks_total", "masked_errors", "emitters", "late", "skewed", "duplicates", "quarantined",
-    "compositions",
+    "compositions", "selections", "delegation_calls", "delegation_effects",
 )  # fmt: skip
 
 
@@ -51,7 +51,7 @@ def write_parquet(
     }
     for name in (*_LABELS, "state", "rate_state"):
         columns[name] = arrow.array(column(name), arrow.string()).cast(code)
-    for family in COUNTED_FAMILIES:
+    for family in (*COUNTED_FAMILIES, *LATER_FAMILIES):
         states = arrow.array([row.states.get(str(family)) for row in rows], arrow.string())
         columns[f"state_{family}"] = states.cast(code)
     columns["rate"] = arrow.array(column("rate"), arrow.float64())

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from unmask.consumers.report.cells import COUNTED_FAMILIES, ReportRow, rate_of, spans_of
+from unmask.consumers.report.cells import COUNTED_FAMILIES, LATER_FAMILIES, ReportRow, rate_of, spans_of
 from unmask.consumers.report.dimensions import Labels
-from unmask.schemas.codes import Evidence, FlawCause
+from unmask.schemas.codes import Evidence, Family, FlawCause
 from unmask.schemas.models import Window
 
 __all__ = ["Sum", "WindowPart", "part_of_records", "part_without_counts"]
@@ -33,6 +33,12 @@ class WindowPart:
     masked_errors: int | None = None
     masked_errors_by_class: dict[str, int] = field(default_factory=dict)
     teardowns_by_outcome: dict[str, int] = field(default_factory=dict)
+    selections: int | None = None
+    selections_by_timeline: dict[str, int] = field(default_factory=dict)
+    delegation_calls: int | None = None
+    delegation_calls_by_outcome: dict[str, int] = field(default_factory=dict)
+    delegation_effects: int | None = None
+    delegation_effects_by_step: dict[str, int] = field(default_factory=dict)
     emitters: int | None = None
     late: int | None = None
     skewed: int | None = None
@@ -92,6 +98,7 @@ def part_of_records(evidence: list[Window], counted: list[Window], labels: Label
         _add_attempts(part, counted, labels.entry_point)
     if whole and labels.reason is None and labels.entry_point is None:
         _add_rest(part, counted)
+        _add_later(part, evidence, counted)
     return part
 
 
@@ -129,25 +136,56 @@ def _add_rest(part: WindowPart, counted: list[Window]) -> None:
         _add_codes(part.teardowns_by_outcome, record.teardowns_by_outcome)
 
 
+def _add_later(part: WindowPart, evidence: list[Window], counted: list[Window]) -> None:
+    """Families of which only some emitters tell: nothing where none of these did."""
+    for family in LATER_FAMILIES:
+        state = _worst((record.evidence_of(family) for record in evidence), _OVER_SCOPES)
+        if state is Evidence.ABSENT:
+            continue
+        part.states[str(family)] = state
+        total, codes, field_of_window = _LATER[str(family)]
+        for record in counted:
+            _add_codes(getattr(part, codes), getattr(record, field_of_window))
+        setattr(part, total, sum(getattr(part, codes).values()))
+
+
+_LATER = {
+    str(Family.ROUTE_SELECTION): ("selections", "selections_by_timeline", "selections"),
+    str(Family.DELEGATION_PROGRESS): ("delegation_calls", "delegation_calls_by_outcome", "delegation_calls"),
+    str(Family.DELEGATION_EFFECT): ("delegation_effects", "delegation_effects_by_step", "delegation_effects"),
+}
+"""By family: the part's total and counts by code, and the window's field that holds them."""
+
+
 def _add_codes(into: dict[str, int], counts: Mapping[str, int]) -> None:
     # A Counter does the same, at many times the price of most windows' one or two codes.
     for code, count in counts.items():
         into[code] = into.get(code, 0) + count
 
 
-_PLAIN = ("attempts", "fallbacks", "masked_errors", "late", "skewed", "duplicates", "quarantined", "missing")
-_MAPS = ("attempts_by_entry_point", "fallbacks_by_reason", "masked_errors_by_class", "teardowns_by_outcome", "dropped")
+_PLAIN = (
+    "attempts", "fallbacks", "masked_errors", "late", "skewed", "duplicates", "quarantined", "missing", "selections",
+    "delegation_calls", "delegation_effects",
+)  # fmt: skip
+_MAPS = (
+    "attempts_by_entry_point", "fallbacks_by_reason", "masked_errors_by_class", "teardowns_by_outcome", "dropped",
+    "selections_by_timeline", "delegation_calls_by_outcome", "delegation_effects_by_step",
+)  # fmt: skip
 
 
 class Sum:
     """Adds up the windows of one line of one group."""
 
-    __slots__ = ("_absent", "_causes", "_compositions", "_counts", "_emitters", "_maps", "_states", "_windows")
+    __slots__ = (
+        "_absent", "_causes", "_compositions", "_counts", "_emitters", "_maps", "_states", "_told", "_windows",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self._counts: dict[str, int | None] = dict.fromkeys(_PLAIN)
         self._maps: dict[str, dict[str, int]] = {name: {} for name in _MAPS}
         self._states: dict[str, set[Evidence]] = {family: set() for family in _FAMILIES}
+        self._told: dict[str, int] = {}
+        """In how many windows somebody told of a family of which only some emitters tell."""
         self._windows: dict[str, int] = {}
         self._causes: dict[str, None] = {}
         self._compositions: set[str] = set()
@@ -165,7 +203,9 @@ class Sum:
             if counts:
                 _add_codes(self._maps[name], counts)
         for family, state in part.states.items():
-            self._states[family].add(state)
+            self._states.setdefault(family, set()).add(state)
+            if family in _LATER:
+                self._told[family] = self._told.get(family, 0) + 1
         state_of_all = part.state
         name_of_all = str(state_of_all)
         self._windows[name_of_all] = self._windows.get(name_of_all, 0) + 1
@@ -179,6 +219,11 @@ class Sum:
     def row(self, start: int, seconds: int, window_seconds: int, labels: Labels) -> ReportRow:
         """The line."""
         worst = {family: _worst(found, _OVER_TIME) for family, found in self._states.items()}
+        state = _worst(worst.values(), _OVER_TIME)
+        for family, told in self._told.items():
+            # Windows in which nobody told of it weigh as all windows without a witness do, but on this family alone.
+            if told < sum(self._windows.values()):
+                worst[family] = _worst((worst[family], Evidence.ABSENT), _OVER_TIME)
         states = {family: str(state) for family, state in worst.items()}
         counts = self._counts
         rate, rate_state = rate_of(states, counts["attempts"], counts["fallbacks"], len(self._compositions))
@@ -187,7 +232,7 @@ class Sum:
         return ReportRow(
             window_start=start,
             window_seconds=seconds,
-            state=_worst(worst.values(), _OVER_TIME),
+            state=state,
             labels=labels,
             states=states,
             rate=rate,

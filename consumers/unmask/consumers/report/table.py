@@ -34,7 +34,8 @@ STATE_STYLES = {
     Evidence.ABSENT: "dim",
 }
 _COUNTS = ("masked_errors", "late", "skewed", "duplicates")
-_NAMES = {"masked_errors": "masked"}
+_NAMES = {"masked_errors": "masked", "delegation_calls": "delegation calls", "delegation_effects": "effects"}
+_LATER = ("selections", "delegation_calls", "delegation_effects")
 _NARROW = 110
 
 
@@ -76,9 +77,11 @@ def to_table(rows: Sequence[ReportRow], wanted: TimeRange, *, width: int | None 
 
 
 def _counts_shown(rows: Sequence[ReportRow], *, narrow: bool) -> tuple[str, ...]:
+    later = tuple(name for name in _LATER if any(getattr(row, name) is not None for row in rows))
     if not narrow:
-        return _COUNTS
-    return ("masked_errors",) if any(row.masked_errors is not None for row in rows) else ()
+        return _COUNTS + later
+    masked = ("masked_errors",) if any(row.masked_errors is not None for row in rows) else ()
+    return masked + later
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from unmask.consumers.report.cells import COUNTED_FAMILIES, ReportRow
+from unmask.consumers.report.cells import COUNTED_FAMILIES, LATER_FAMILIES, ReportRow
 from unmask.consumers.report.dimensions import Selection
 from unmask.consumers.report.document import FORMAT
 from unmask.consumers.report.pipeline import PipelineState
@@ -18,12 +18,13 @@ __all__ = ["FLAT", "MAPS", "pipeline_values", "to_csv", "to_json"]
 FLAT = (
     "window_start", "window_end", "window_seconds", "release_line", "composition", "capability", "reason",
     "entry_point", "tenant", "state", "attempts", "fallbacks_total", "rate", "rate_state", "masked_errors", "emitters",
-    "late", "skewed", "duplicates", "quarantined", "compositions",
+    "late", "skewed", "duplicates", "quarantined", "compositions", "selections", "delegation_calls",
+    "delegation_effects",
 )  # fmt: skip
 """Columns of one value."""
 MAPS = (
     "losses", "attempts_by_entry_point", "fallbacks_by_reason", "masked_errors_by_class", "teardowns_by_outcome",
-    "windows",
+    "windows", "selections_by_timeline", "delegation_calls_by_outcome", "delegation_effects_by_step",
 )  # fmt: skip
 """Columns of counts by code."""
 
@@ -70,7 +71,7 @@ def to_csv(rows: Sequence[ReportRow]) -> str:
     """The report as CSV with a header; what is not known is empty, and maps are `code=count` divided by spaces."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    families = [str(family) for family in COUNTED_FAMILIES]
+    families = [str(family) for family in (*COUNTED_FAMILIES, *LATER_FAMILIES)]
     writer.writerow([*FLAT, *(f"state_{family}" for family in families), "causes", *MAPS, "absent", "notes"])
     for row in rows:
         plain = row.as_dict()

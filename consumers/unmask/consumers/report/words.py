@@ -25,6 +25,9 @@ _SHORT = {
     "kernel_fallback": "fallbacks",
     "masked_error": "masked",
     "session_teardown": "teardowns",
+    "route_selection": "selections",
+    "delegation_progress": "delegation calls",
+    "delegation_effect": "delegation effects",
 }
 _MEANING = {
     "COMPLETE": "complete: everything that was recorded was counted",
@@ -106,6 +109,13 @@ def notes_of(row: ReportRow, *, counts: bool = False) -> list[str]:
         notes.append("not over, or not counted yet")
     if row.absent:
         notes.append(f"{row.windows.get('ABSENT', 0)} of {sum(row.windows.values())} windows ABSENT: {_spans(row)}")
+    for name, codes in (
+        ("selections", row.selections_by_timeline),
+        ("delegation calls", row.delegation_calls_by_outcome),
+        ("delegation effects", row.delegation_effects_by_step),
+    ):
+        if codes:
+            notes.append(f"{name}: " + ", ".join(f"{count} {code}" for code, count in codes.items()))
     others = [f"{count} {state}" for state, count in row.windows.items() if state in ("LOSSY", "PENDING")]
     if others and sum(row.windows.values()) > 1:
         notes.append("windows: " + ", ".join(others))

@@ -19,6 +19,11 @@ from unmask.schemas.instants import iso
 
 __all__ = ["evidence_table", "line_table", "over_time", "plain_table", "state_badge"]
 
+_LATER = {
+    "selections": "selections",
+    "delegation_calls": "delegation calls",
+    "delegation_effects": "delegation effects",
+}
 _NUMBER = ' class="number"'
 _UNKNOWN = f'<span class="unknown" title="not known, or not counted so">{NOTHING}</span>'
 
@@ -68,9 +73,11 @@ def evidence_table(caption: str, groups: Sequence[tuple[str, Sequence[ReportRow]
 
 def line_table(caption: str, rows: Sequence[ReportRow]) -> str:
     """Everything that lines say."""
+    # What nobody tells of has no column: an empty one would look as if there were none.
+    later = {name: title for name, title in _LATER.items() if any(getattr(row, name) is not None for row in rows)}
     columns = [
-        "from (UTC)", "group", "evidence", "attempts", "fallbacks", "rate", "masked errors", "late", "skewed",
-        "duplicates", "lost", "what to know",
+        "from (UTC)", "group", "evidence", "attempts", "fallbacks", "rate", "masked errors", *later.values(), "late",
+        "skewed", "duplicates", "lost", "what to know",
     ]  # fmt: skip
     cells = (
         [
@@ -81,6 +88,7 @@ def line_table(caption: str, rows: Sequence[ReportRow]) -> str:
             _value(row.fallbacks),
             escape(rate_words(row)),
             _value(row.masked_errors),
+            *(_value(getattr(row, name)) for name in later),
             _value(row.late),
             _value(row.skewed),
             _value(row.duplicates),

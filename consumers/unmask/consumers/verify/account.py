@@ -7,17 +7,17 @@ it was cut into a batch, moves from shipped to dropped in a later account, and i
 """
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from unmask.consumers.verify.strict import FAMILIES, Batch
+from unmask.consumers.verify.strict import ALWAYS_TOLD, FAMILIES, Batch
 from unmask.schemas.codes import Family, FlawCause
 
 __all__ = ["SESSION_FAMILIES", "Book", "Loss", "Stretch", "books_of", "compare_books"]
 
-SESSION_FAMILIES = frozenset(FAMILIES) - {Family.ROUTE_ATTEMPT.value}
-"""Families whose events belong to sessions."""
+SESSION_FAMILIES = frozenset(ALWAYS_TOLD) - {Family.ROUTE_ATTEMPT.value}
+"""Families of which any session may lack events; of the others only one in which the emitter told of such."""
 
 Books = Mapping[str, tuple[int, Mapping[str, int]]]
 """Per family: recorded, and dropped by cause."""
@@ -67,10 +67,9 @@ class Stretch:
             return FlawCause.GAP
         return FlawCause.DROPPED if any(loss.dropped for loss in self.losses.values()) else FlawCause.MISCOUNT
 
-    @property
-    def concerns_sessions(self) -> bool:
-        """Whether events of sessions are among what is lost."""
-        return not SESSION_FAMILIES.isdisjoint(self.losses)
+    def concerns(self, told: Set[str]) -> bool:
+        """Whether events may be lost of a session in which the emitter told of these families."""
+        return not SESSION_FAMILIES.isdisjoint(self.losses) or not told.isdisjoint(self.losses)
 
 
 def books_of(batch: Batch, cut: int, *, ahead: bool) -> tuple[Book, Book]:
@@ -80,6 +79,9 @@ def books_of(batch: Batch, cut: int, *, ahead: bool) -> tuple[Book, Book]:
         Family.KERNEL_FALLBACK.value: len(batch["kernel_fallbacks"]),
         Family.MASKED_ERROR.value: len(batch["masked_errors"]),
         Family.SESSION_TEARDOWN.value: len(batch["session_teardowns"]),
+        Family.ROUTE_SELECTION.value: len(batch["route_selections"]),
+        Family.DELEGATION_PROGRESS.value: len(batch["delegation_progress"]),
+        Family.DELEGATION_EFFECT.value: len(batch["delegation_effects"]),
     }
     end: dict[str, tuple[int, Mapping[str, int]]] = {}
     for account in batch["accounts"]:

@@ -5,18 +5,20 @@ runs is missing, and compared when somebody asks.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from unmask.consumers.verify.account import Book, Stretch, books_of, compare_books
+from unmask.consumers.verify.identity import Disputed, Identity, disputed_stretch
 from unmask.consumers.verify.rules import SKEW
-from unmask.consumers.verify.strict import Batch
+from unmask.consumers.verify.strict import SOME_TELL, Batch
 from unmask.schemas.scope import Scope
 
 __all__ = ["Chain", "Placed"]
 
 _ALWAYS = -1
+_SIGNALS = 256
 
 
 class Placed(NamedTuple):
@@ -55,6 +57,13 @@ class Chain:
     closed: bool = False
     ahead: bool = False
     """Whether its clock was ever ahead by too much."""
+    identity: Identity | None = None
+    disputed: list[Disputed] = field(default_factory=list)
+    """Of which it is not known whether it told, or somebody who claims to be it."""
+    moved: dict[str, None] = field(default_factory=dict)
+    """Signals that were seen to move in one of its delegations, the newest last."""
+    told: dict[str, tuple[int, int]] = field(default_factory=dict)
+    """Families of which it says that it tells: the stretch, from cut to cut, at whose end it first did."""
     _runs: list[_Run] = field(default_factory=list)
     _lossy: list[Stretch] = field(default_factory=list)
 
@@ -66,6 +75,7 @@ class Chain:
         chain = cls(
             said["emitter_id"], Scope(**said["scope"]), partition, started, said["heartbeat_ms"] * 1000, arrival
         )  # fmt: skip
+        chain.identity = Identity.of(batch)
         # Batch 0 stands for the start, at which nothing had been recorded.
         nothing = Book(started)
         chain._runs.append(_Run(0, 0, nothing, nothing))
@@ -90,6 +100,9 @@ class Chain:
             self.first_cut = placed.cut
         if right is None:
             self.heartbeat = batch["emitter"]["heartbeat_ms"] * 1000
+            for family in batch["witnesses"]:
+                if family in SOME_TELL:
+                    self.told.setdefault(family, (left.end.cut, placed.cut))
         run = _Run(seq, seq, *books_of(batch, placed.cut, ahead=placed.ahead))
         self._runs.insert(at, run)
         if right is not None and right.first == seq + 1:
@@ -99,6 +112,28 @@ class Chain:
         self.closed = self.closed or batch["closing"]
         self.ahead = self.ahead or placed.ahead
         return placed
+
+    def disputes(self, batch: Batch, value: bytes) -> bool:
+        """Whether the batch is of another life, or of a number that was read with other content."""
+        identity, seq = self.identity, batch["batch_seq"]
+        if identity is None:
+            return False
+        return identity.is_another_life(batch) or (self._knows(seq) and identity.had_other_content(seq, value))
+
+    def refuse(self, batch: Batch, arrival: int) -> None:
+        """Takes note of a batch that is not its own."""
+        self.disputed.append(disputed_stretch(batch, arrival, self.last_cut, self.scope))
+
+    def learn(self, signals: Iterable[str]) -> None:
+        """These signals were seen to move; of too many the oldest are forgotten, as in the stream."""
+        for signal in signals:
+            self.moved.setdefault(signal)
+        while len(self.moved) > _SIGNALS:
+            del self.moved[next(iter(self.moved))]
+
+    def _knows(self, seq: int) -> bool:
+        at = bisect_right(self._runs, seq, key=lambda run: run.first)
+        return seq <= self._runs[at - 1].last
 
     def _join(self, at: int, left: _Run, right: _Run) -> None:
         stretch = compare_books(left.last, left.end, right.first, right.begin)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from unmask.consumers.verify.beside import LESS_WHERE_LOSSY
 from unmask.consumers.verify.evidence import AsOf, sure_from
 from unmask.consumers.verify.expected import Fields
 from unmask.consumers.verify.judgement import NotJudged, judge, verdict_fields
@@ -91,6 +92,11 @@ def _compare_verdict(
         return
     if not within.holds(judged.ended_at) and (verdict is None or not within.holds(verdict["ended_at"])):
         return
+    if stands is not None:
+        # What the log does not tell is not compared; that it was not is said.
+        stands = {name: stands[name] for name in judged.fields}
+        for why in judged.unknown:
+            examined.skip("verdicts", why)
     intricate = stands != judged.fields and _is_intricate(recount, session)
     if intricate and stands is not None and _is_doubt(stands, judged.fields):
         examined.skip("verdicts", _DOUBT)
@@ -120,6 +126,7 @@ def _is_doubt(stands: Fields, recounted: Fields) -> bool:
     doubted: set[str] = set()
     if stands["evidence"] == Evidence.LOSSY.value and recounted["evidence"] == Evidence.COMPLETE.value:
         doubted |= {"evidence", "verdict", "directive"} if recounted["verdict"] == _CLEAN else {"evidence"}
+        doubted |= LESS_WHERE_LOSSY
     if recounted["equivalent"] and not stands["equivalent"]:
         doubted.add("equivalent")
     return all(stands[name] == value for name, value in recounted.items() if name not in doubted)

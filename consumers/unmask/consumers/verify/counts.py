@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from unmask.consumers.verify.chain import Placed
 from unmask.consumers.verify.rules import SKEW
 from unmask.consumers.verify.strict import Batch
-from unmask.schemas.codes import Family
+from unmask.schemas.codes import Enforcer, Family
 from unmask.schemas.scope import Scope
 from unmask.schemas.signatures import classify_signature
 from unmask.schemas.windowing import LIFETIME, MICROS
@@ -19,6 +19,8 @@ WindowId = tuple[int, int]
 
 _ATTEMPT, _FALLBACK = Family.ROUTE_ATTEMPT.value, Family.KERNEL_FALLBACK.value
 _MASKED, _TEARDOWN = Family.MASKED_ERROR.value, Family.SESSION_TEARDOWN.value
+_SELECTION = Family.ROUTE_SELECTION.value
+_PROGRESS, _EFFECT = Family.DELEGATION_PROGRESS.value, Family.DELEGATION_EFFECT.value
 
 
 @dataclass(slots=True)
@@ -107,6 +109,14 @@ def _columns(batch: Batch) -> Iterator[tuple[str, str, str, list[int]]]:
         yield _MASKED, masked["upstream"], kind, [masked["occurred_at"]]
     for teardown in batch["session_teardowns"]:
         yield _TEARDOWN, "", teardown["outcome"], [teardown["occurred_at"]]
+    for selection in batch["route_selections"]:
+        yield _SELECTION, "", f"{selection['source']}.{selection['timeline']}", [selection["occurred_at"]]
+    for call in batch["delegation_progress"]:
+        yield _PROGRESS, "", call["outcome"], [call["occurred_at"]]
+    for effect in batch["delegation_effects"]:
+        # What nobody says who did is told by the code of one that is not known.
+        enforcer = effect["enforcer"] or Enforcer.UNKNOWN_ENFORCER.value
+        yield _EFFECT, "", f"{enforcer}.{effect['step']}", [effect["occurred_at"]]
 
 
 def _by_window(instants: list[int], seconds: int) -> Iterator[tuple[int, int]]:

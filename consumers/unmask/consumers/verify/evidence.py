@@ -13,12 +13,14 @@ from unmask.consumers.verify.account import Loss
 from unmask.consumers.verify.chain import Chain
 from unmask.consumers.verify.recount import Recount
 from unmask.consumers.verify.rules import SKEW, RecountRules, reach
-from unmask.consumers.verify.strict import FAMILIES
+from unmask.consumers.verify.strict import ALWAYS_TOLD, SOME_TELL
 from unmask.schemas.codes import Evidence, FlawCause
 from unmask.schemas.scope import Scope
 from unmask.schemas.windowing import MICROS
 
 __all__ = ["AsOf", "EvidenceBook", "FamilyProof", "Standing", "standing_of", "sure_from"]
+
+_NOBODY: Mapping[str, int] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +105,8 @@ class EvidenceBook:
     _unsure: list[tuple[int, int]] = field(default_factory=list)
     _accounted: dict[Scope, int] = field(default_factory=dict)
     _witnesses: dict[Scope, tuple[list[int], list[int]]] = field(default_factory=dict)
+    _told: dict[tuple[Scope, str], tuple[list[int], list[int]]] = field(default_factory=dict)
+    """The same, by scope and family, of those that say that they tell of it."""
     _unreadable: Counter[int] = field(default_factory=Counter)
 
     def __post_init__(self) -> None:
@@ -119,6 +123,7 @@ class EvidenceBook:
                 self._unreadable.update(starts)
         opened: dict[Scope, list[int]] = defaultdict(list)
         left: dict[Scope, list[int]] = defaultdict(list)
+        told: dict[tuple[Scope, str], tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
         size = self.seconds * MICROS
         for chain in recount.chains.values():
             self._take_chain(chain)
@@ -126,7 +131,13 @@ class EvidenceBook:
             began = max(chain.started, chain.first_cut - reach(self.seconds))
             opened[chain.scope].append(began - began % size)
             left[chain.scope].append(last)
+            for family, (after, cut) in chain.told.items():
+                since = max(after, cut - reach(self.seconds))
+                firsts, lasts = told[chain.scope, family]
+                firsts.append(since - since % size)
+                lasts.append(last)
         self._witnesses = {scope: (sorted(opened[scope]), sorted(left[scope])) for scope in opened}
+        self._told = {place: (sorted(firsts), sorted(lasts)) for place, (firsts, lasts) in told.items()}
 
     def _take_chain(self, chain: Chain) -> None:
         sure = sure_from(self.recount, chain.partition)
@@ -134,6 +145,10 @@ class EvidenceBook:
             flaw = _Flaw(chain.scope, stretch.cause.value, stretch.losses)
             self._flag(self._touched(stretch.cut_after, stretch.cut_before), flaw)
         self._unsure.extend((stretch.cut_after, stretch.cut_before) for stretch in chain.unsure(sure))
+        for disputed in chain.disputed:
+            for scope in disputed.scopes:
+                flaw = _Flaw(scope, FlawCause.IDENTITY.value, None)
+                self._flag(self._touched(disputed.first, disputed.last), flaw)
         standing = standing_of(chain, self.as_of.through.get(chain.partition, 0), self.recount.rules)
         if standing.alive:
             self._accounted[chain.scope] = min(chain.last_cut, self._accounted.get(chain.scope, chain.last_cut))
@@ -173,8 +188,15 @@ class EvidenceBook:
 
     def witnesses(self, start: int, scope: Scope) -> int:
         """Emitters of the scope that were open in the window."""
-        firsts, lasts = self._witnesses.get(scope, ([], []))
-        return bisect_right(firsts, start) - bisect_left(lasts, start)
+        return _open_at(self._witnesses.get(scope, ([], [])), start)
+
+    def told(self, start: int, scopes: Iterable[Scope]) -> dict[str, int]:
+        """Of each family of which not everybody tells, the emitters of these scopes that did in the window."""
+        scopes = list(scopes)
+        return {
+            family: sum(_open_at(self._told.get((scope, family), ([], [])), start) for scope in scopes)
+            for family in SOME_TELL
+        }
 
     def unreadable(self, start: int) -> int:
         """Unreadable records whose time touches the window."""
@@ -185,11 +207,20 @@ class EvidenceBook:
         witnessed = {scope for scope in self._witnesses if self.witnesses(start, scope)}
         return witnessed | {flaw.scope for flaw in self._flaws.get(start, ()) if flaw.scope is not None}
 
-    def prove(self, start: int, scope: Scope | None, witnesses: int) -> dict[str, FamilyProof]:
-        """What is proven of each family in a window, of one scope or over all of them."""
+    def prove(
+        self, start: int, scope: Scope | None, witnesses: int, told: Mapping[str, int] = _NOBODY
+    ) -> dict[str, FamilyProof]:
+        """What is proven of each family in a window, of one scope or over all of them.
+
+        One that not everybody tells of is left out where nobody `told` and nothing of it is known to be lost.
+        """
         flaws = [f for f in self._flaws.get(start, ()) if scope is None or f.scope is None or f.scope == scope]
         pending = self._pending(start, scope)
-        return {family: _prove(family, flaws, witnesses, pending=pending) for family in FAMILIES}
+        proofs = {family: _prove(family, flaws, witnesses, pending=pending) for family in ALWAYS_TOLD}
+        for family in SOME_TELL:
+            if told.get(family) or any(flaw.losses is not None and family in flaw.losses for flaw in flaws):
+                proofs[family] = _prove(family, flaws, told.get(family, 0), pending=pending)
+        return proofs
 
     def _pending(self, start: int, scope: Scope | None) -> bool:
         if not self.closed(start):
@@ -197,6 +228,12 @@ class EvidenceBook:
         end = start + self.seconds * MICROS
         owing = self._accounted if scope is None else {scope: self._accounted.get(scope, end)}
         return any(through < end for through in owing.values())
+
+
+def _open_at(lives: tuple[list[int], list[int]], start: int) -> int:
+    """How many lives, by the starts of their first and of their last windows, take in the window."""
+    firsts, lasts = lives
+    return bisect_right(firsts, start) - bisect_left(lasts, start)
 
 
 def _prove(family: str, flaws: list[_Flaw], witnesses: int, *, pending: bool) -> FamilyProof:

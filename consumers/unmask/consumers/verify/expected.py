@@ -21,6 +21,9 @@ _MAPS = {
     "fallbacks_by_reason": Family.KERNEL_FALLBACK.value,
     "masked_errors_by_class": Family.MASKED_ERROR.value,
     "teardowns_by_outcome": Family.SESSION_TEARDOWN.value,
+    "selections": Family.ROUTE_SELECTION.value,
+    "delegation_calls": Family.DELEGATION_PROGRESS.value,
+    "delegation_effects": Family.DELEGATION_EFFECT.value,
 }
 _TOTALS = {
     "attempts": "attempts_by_entry_point",
@@ -35,15 +38,16 @@ def expected_window(recount: Recount, book: EvidenceBook, start: int) -> dict[st
     counted = recount.counts.windows.get((start, book.seconds), {})
     records: dict[str, Fields] = {}
     whole, emitters = Counts(), 0
-    for scope in counted.keys() | book.scopes(start):
+    scopes = counted.keys() | book.scopes(start)
+    for scope in scopes:
         counts, witnesses = counted.get(scope, Counts()), book.witnesses(start, scope)
         whole.add(counts)
         emitters += witnesses
-        proof = _evidence_fields(book.prove(start, scope, witnesses))
+        proof = _evidence_fields(book.prove(start, scope, witnesses, book.told(start, [scope])))
         for capability in (None, *counts.capabilities()):
             key = window_key(start, book.seconds, scope, capability)
             records[key] = _count_fields(counts, capability, witnesses, 0) | proof
-    proof = _evidence_fields(book.prove(start, None, emitters))
+    proof = _evidence_fields(book.prove(start, None, emitters, book.told(start, scopes)))
     whole_fields = _count_fields(whole, None, emitters, book.unreadable(start))
     records[window_key(start, book.seconds, None, None)] = whole_fields | proof
     return records

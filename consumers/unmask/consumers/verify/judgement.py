@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from unmask.consumers.verify.account import Stretch
+from unmask.consumers.verify.beside import beside, beside_fields
 from unmask.consumers.verify.chain import Chain
 from unmask.consumers.verify.evidence import AsOf, standing_of, sure_from
 from unmask.consumers.verify.expected import Fields
@@ -18,13 +19,14 @@ COMPARED = (
     "verdict", "directive", "evidence", "operations", "degraded_operations", "degraded_operation_ratio",
     "above_threshold", "equivalent", "outcome_claimed", "contradictions", "masked",
 )  # fmt: skip
-"""The fields that are compared. `masked` is how many masked errors there were."""
+"""The fields that are compared, with those of `beside`. `masked` is how many masked errors there were."""
 
 _STRICTEST_LAST = (
     Directive.NONE, Directive.RE_FETCH_FROM_PRIMARY, Directive.PROBE_UPSTREAM_BEFORE_ACTION,
     Directive.HALT_AND_ALERT_DEVELOPER,
 )  # fmt: skip
 _FOR_EVER = 1 << 62
+_NOTHING_TOLD: frozenset[str] = frozenset()
 _NAMED = 1024
 _TEARDOWNS = 8
 
@@ -44,6 +46,8 @@ class Judgement:
 
     ended_at: int
     fields: Fields
+    unknown: tuple[str, ...] = ()
+    """Why the log does not tell the fields that are left out."""
 
 
 def judge(
@@ -56,14 +60,24 @@ def judge(
         return NotJudged("a part of it lies beyond the log's retained head")
     if session.after_the_end:
         return NotJudged("events of it came so long after its end that its verdict stood")
+    if session.disputed or any(_is_disputed(chain, session.opened or 0, end) for chain in chains):
+        return NotJudged("two lives claim the identity of an emitter of it")
     if len(session.operations) > _NAMED or len(session.teardowns) > _TEARDOWNS:
         return NotJudged("more degraded operations or teardowns than the stream tells apart")
+    work = session.work
+    claimed_by_two = work is not None and work.claimed_by_two
+    if work is not None and claimed_by_two and work.too_many_runs:
+        return NotJudged("two emitters told of one run of a delegation, among more than the stream tells apart")
     standings = [(chain, standing_of(chain, as_of.through.get(chain.partition, 0), recount.rules)) for chain in chains]
     lives = any(standing.alive or standing.cause is FlawCause.BEHIND for _, standing in standings)
     if not session.teardowns:
         if lives:
             return NotJudged("it has not ended", ended=False)
-        return Judgement(max(chain.last_cut for chain in chains), _abandoned(session, threshold))
+        left = max(chain.last_cut for chain in chains)
+        fields, unknown = beside(
+            work, left, certain=False, complete=False, blocked_turns=recount.rules.blocked_turns
+        )  # fmt: skip
+        return Judgement(left, _abandoned(session, threshold) | fields, tuple(unknown))
     if session.last_opened > end:
         return NotJudged("it was opened again after it had ended")
     # Whoever ended it has thereby accounted for it; the others owe an account up to its end.
@@ -78,14 +92,28 @@ def judge(
     if lacks and not _lacks(session, chains, min(teardown["occurred_at"] for teardown in session.teardowns)):
         return NotJudged("it ended more than once, and something is lost in between")
     lossy = lacks or any(chain.last_cut < end for chain, _ in others)
-    return Judgement(end, _ended(session, threshold, inherited, lossy=lossy))
+    # What is told under an identity that two claim cannot be told apart.
+    complete = not (lossy or claimed_by_two)
+    fields, unknown = beside(
+        work, end, certain=not lossy, complete=complete, blocked_turns=recount.rules.blocked_turns
+    )  # fmt: skip
+    return Judgement(end, _ended(session, threshold, inherited, lossy=not complete) | fields, tuple(unknown))
 
 
 def _lacks(session: SessionFacts, chains: list[Chain], end: int) -> bool:
     """Whether events of sessions are lost in a stretch of its emitters that touches its time up to `end`."""
     begin = session.opened or 0
-    stretches = (stretch for chain in chains for stretch in chain.lossy() if stretch.concerns_sessions)
+    stretches = (
+        stretch
+        for chain in chains
+        for stretch in chain.lossy()
+        if stretch.concerns(session.told.get(chain.emitter_id, _NOTHING_TOLD))
+    )
     return any(_reaches(stretch, begin, end) for stretch in stretches)
+
+
+def _is_disputed(chain: Chain, begin: int, end: int) -> bool:
+    return any(begin <= disputed.last and disputed.first <= end for disputed in chain.disputed)
 
 
 def _beyond_the_log(recount: Recount, session: SessionFacts, chains: list[Chain], end: int) -> bool:
@@ -199,4 +227,4 @@ def verdict_fields(record: Mapping[str, Any]) -> Fields:
     fields: Fields = {name: record[name] for name in COMPARED}
     fields["contradictions"] = " ".join(sorted(record["contradictions"]))
     fields["masked"] = len(record["masked"]) + record["masked_cut"]
-    return fields
+    return fields | beside_fields(record)

@@ -10,14 +10,23 @@ from typing import Any
 
 from unmask.consumers.verify.chain import Chain
 from unmask.consumers.verify.counts import CountBook
+from unmask.consumers.verify.identity import named_sessions
 from unmask.consumers.verify.rules import RecountRules
 from unmask.consumers.verify.session_facts import SessionFacts
 from unmask.consumers.verify.strict import Batch, StrictReader
-from unmask.schemas.codes import FlawCause
+from unmask.schemas.codes import Family, FlawCause
 from unmask.schemas.errors import DecodeError
 from unmask.schemas.tokens import is_token
 
 __all__ = ["PartitionFacts", "Recount", "Totals", "Unclear"]
+
+_DELEGATION = (Family.DELEGATION_PROGRESS.value, Family.DELEGATION_EFFECT.value)
+_WORK: dict[str, tuple[str, ...]] = {
+    "route_selections": (Family.ROUTE_SELECTION.value,),
+    # Whoever tells of a delegation's calls may lack its effects as well.
+    "delegation_progress": _DELEGATION,
+    "delegation_effects": _DELEGATION,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +64,8 @@ class Totals:
     batches: int = 0
     events: int = 0
     duplicates: int = 0
+    disputed: int = 0
+    """Batches of another life of their emitter, or of a number that had come with other content."""
     unreadable: int = 0
     readable_now: int = 0
     """Those among them that the stream put aside and that can be read here."""
@@ -98,10 +109,10 @@ class Recount:
         facts = self.partitions[partition]
         self._move(facts, offset, arrival)
         self.totals.records += 1
-        if batch is None:
+        if batch is None or value is None:
             self._unreadable(partition, arrival, key)
         else:
-            self._take_batch(partition, facts, arrival, batch)
+            self._take_batch(partition, facts, arrival, batch, value)
 
     def _move(self, facts: PartitionFacts, offset: int, arrival: int) -> None:
         if facts.next is None:
@@ -121,23 +132,31 @@ class Recount:
             since = max(chain.last_cut, arrival - self.rules.long_batch)
         self.unclear.append(Unclear(FlawCause.QUARANTINED, min(since, arrival), max(since, arrival)))
 
-    def _take_batch(self, partition: int, facts: PartitionFacts, arrival: int, batch: Batch) -> None:
+    def _take_batch(self, partition: int, facts: PartitionFacts, arrival: int, batch: Batch, value: bytes) -> None:
         emitter_id = batch["emitter"]["emitter_id"]
         chain = self.chains.get(emitter_id)
         if chain is None:
             chain = self.chains[emitter_id] = Chain.begun_by(batch, partition, arrival)
+        elif chain.disputes(batch, value):
+            self.totals.disputed += 1
+            chain.refuse(batch, arrival)
+            for session_id in named_sessions(batch) & self.sessions.keys():
+                self.sessions[session_id].disputed = True
+            return
         placed = chain.add(batch, arrival)
         if placed is None:
             self.totals.duplicates += 1
             self.counts.duplicate(chain.scope, arrival)
             return
+        if chain.identity is not None:
+            chain.identity.remember(batch["batch_seq"], value)
         self.totals.batches += 1
         over = facts.newest - self.grace.get(partition, 0)
         self.totals.events += self.counts.count(batch, chain.scope, arrival, placed, over)
         latest = placed.cut if placed.ahead else None
-        self._take_sessions(emitter_id, arrival, _told_by(batch, latest), filled=placed.filled)
+        self._take_sessions(emitter_id, partition, arrival, _told_by(batch, latest), filled=placed.filled)
 
-    def _take_sessions(self, emitter_id: str, arrival: int, batch: Batch, *, filled: bool) -> None:
+    def _take_sessions(self, emitter_id: str, partition: int, arrival: int, batch: Batch, *, filled: bool) -> None:
         def named(session_id: str, event: dict[str, Any]) -> SessionFacts:
             session = self.sessions.get(session_id)
             if session is None:
@@ -153,19 +172,45 @@ class Recount:
         for fallback in batch["kernel_fallbacks"]:
             if fallback["session_id"] is not None:
                 named(fallback["session_id"], fallback).fall_back(fallback["operation_id"])
+        for part, families in _WORK.items():
+            for event in batch[part]:
+                named(event["session_id"], event).told.setdefault(emitter_id, set()).update(families)
+        self._take_work(emitter_id, partition, batch)
         for teardown in batch["session_teardowns"]:
             named(teardown["session_id"], teardown).tear_down(emitter_id, teardown, arrival)
+
+    def _take_work(self, emitter_id: str, partition: int, batch: Batch) -> None:
+        for selection in batch["route_selections"]:
+            self.sessions[selection["session_id"]].working().choose(emitter_id, partition, selection)
+        chain = self.chains[emitter_id]
+        for progress in batch["delegation_progress"]:
+            work = self.sessions[progress["session_id"]].working()
+            chain.learn(work.call(emitter_id, partition, progress, chain.moved))
+        for effect in batch["delegation_effects"]:
+            self.sessions[effect["session_id"]].working().affect(emitter_id, partition, effect)
 
 
 def _told_by(batch: Batch, latest: int | None) -> Batch:
     """The batch with no event of a session after `latest`: a clock that is ahead tells of time that has not come."""
     if latest is None:
         return batch
-    names = ("session_openings", "masked_errors", "kernel_fallbacks", "session_teardowns")
+    names = (
+        "session_openings", "masked_errors", "kernel_fallbacks", "session_teardowns", "route_selections",
+        "delegation_progress", "delegation_effects",
+    )  # fmt: skip
     told = dict(batch)
     for name in names:
-        told[name] = [{**event, "occurred_at": min(latest, event["occurred_at"])} for event in batch[name]]
+        told[name] = [_not_after(event, latest) for event in batch[name]]
     return told
+
+
+def _not_after(event: dict[str, Any], latest: int) -> dict[str, Any]:
+    by = max(0, event["occurred_at"] - latest)
+    moved = {**event, "occurred_at": event["occurred_at"] - by}
+    if moved.get("expires_at") is not None:
+        # What holds for a while holds for as long.
+        moved["expires_at"] = max(0, moved["expires_at"] - by)
+    return moved
 
 
 def _name_of(key: bytes | None) -> str:

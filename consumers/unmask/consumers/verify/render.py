@@ -116,6 +116,8 @@ def _checked(outcome: Outcome) -> Table:
     log = f"{read['records']:,} records of {read['partitions']} partitions: {read['events']:,} events in "
     log += f"{read['batches']:,} batches of {read['emitters']:,} emitters, {read['duplicates']:,} seen again, "
     log += f"{read['unreadable']:,} unreadable, {read['holes']:,} offsets without any"
+    if read["disputed"]:
+        log += f", {read['disputed']:,} under an identity or a number that is another's"
     table.add_row("log", log)
     table.add_row("oldest record", _instant(outcome.log_from) or "none")
     table.add_row("broker's time", f"{_instant(outcome.broker_time)}, evidence as of {_instant(outcome.read_through)}")

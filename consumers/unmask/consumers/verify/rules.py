@@ -30,6 +30,8 @@ class RecountRules:
     """How much longer than that its windows stay LOSSY."""
     threshold: float | None = None
     """What share of degraded operations is too much; None: what each verdict says itself."""
+    blocked_turns: int = 20
+    """Turns with a refusal and without an accepted write from which on enforcement is found to block a delegation."""
     unknown_batch: int = 10 * MICROS
     """The time that an unreadable record of an unknown emitter is taken to cover."""
     long_batch: int = 3600 * MICROS

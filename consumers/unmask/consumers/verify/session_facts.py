@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
+from unmask.consumers.verify.work import WorkFacts
 from unmask.schemas.codes import Equivalence
 from unmask.schemas.signatures import is_unreachable
 
@@ -27,12 +28,18 @@ class SessionFacts:
     fallbacks: int = 0
     masked: int = 0
     unreachable: int = 0
+    told: dict[str, set[str]] = field(default_factory=dict)
+    """Families of which not every emitter tells, of which each emitter told in it."""
+    work: WorkFacts | None = None
+    """What was chosen and delegated in it."""
     teardowns: list[dict[str, Any]] = field(default_factory=list)
     """Distinct ones, each with the emitter that sent it."""
     ended_arrival: int | None = None
     """Broker's time at which it had ended."""
     out_of_order: bool = False
     """Whether a batch that named it came after later ones of its emitter."""
+    disputed: bool = False
+    """Whether somebody told of it under an identity that is somebody else's."""
     after_the_end: bool = False
     """Whether something came so long after its end that a verdict need no longer heed it."""
 
@@ -76,6 +83,12 @@ class SessionFacts:
             self.anonymous += 1
         else:
             self.operations.setdefault(operation, None)
+
+    def working(self) -> WorkFacts:
+        """Somebody told of a choice or a delegation."""
+        if self.work is None:
+            self.work = WorkFacts()
+        return self.work
 
     def tear_down(self, emitter_id: str, teardown: dict[str, Any], arrival: int) -> None:
         """Its host says that it ended."""

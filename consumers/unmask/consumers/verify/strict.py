@@ -13,17 +13,33 @@ from unmask.schemas.framing import Framing
 from unmask.schemas.signatures import is_signature
 from unmask.schemas.tokens import all_tokens, is_token
 
-__all__ = ["FAMILIES", "Batch", "StrictReader"]
+__all__ = ["ALWAYS_TOLD", "FAMILIES", "SOME_TELL", "Batch", "StrictReader"]
 
 Batch = dict[str, Any]
 """A decoded event_batch; instants are microseconds."""
 FAMILIES = tuple(family.value for family in Family if family is not Family.UNKNOWN_FAMILY)
 """The families whose events are counted."""
+ALWAYS_TOLD = FAMILIES[:4]
+"""Those of which every emitter tells."""
+SOME_TELL = FAMILIES[4:]
+"""Those of which only an emitter tells that says so."""
 
 _YEAR_2200 = 7_258_118_400_000_000
 _MOST = 10**15
 _DAY_MS = 86_400_000
 _OPTIONAL_IDS = ("entry_point", "run_id", "tenant_id", "conversation_id", "session_id", "operation_id")
+_LATER_IDS = {
+    "route_selections": ("session_id", "profile"),
+    "delegation_progress": (
+        "delegation_id", "session_id", "invocation_id", "signal", "state_digest", "conditions", "subject",
+        "declared_scope",
+    ),
+    "delegation_effects": (
+        "delegation_id", "session_id", "invocation_id", "answer", "effect_key", "fingerprint", "receipt", "by",
+        "reason_code",
+    ),
+}  # fmt: skip
+_BUDGETS = ("budget_calls", "budget_tokens", "budget_attempts")
 _MEMORY = 50_000
 
 
@@ -69,6 +85,9 @@ class StrictReader:
             yield opening["predecessor_session_id"]
         for teardown in batch["session_teardowns"]:
             yield teardown["session_id"]
+        for part, names in _LATER_IDS.items():
+            for event in batch[part]:
+                yield from (event[name] for name in names)
 
     def _require_tokens(self, texts: Iterable[str | None]) -> None:
         known = self._tokens
@@ -101,9 +120,11 @@ def _instants(batch: Batch) -> Iterable[int]:
         if group["occurred_at"]:
             yield min(group["occurred_at"])
             yield max(group["occurred_at"])
-    for part in ("kernel_fallbacks", "masked_errors", "session_openings", "session_teardowns"):
+    for part in ("kernel_fallbacks", "masked_errors", "session_openings", "session_teardowns", *_LATER_IDS):
         for event in batch[part]:
             yield event["occurred_at"]
+    for selection in batch["route_selections"]:
+        yield selection["expires_at"] or 0
 
 
 def _counts(batch: Batch) -> Iterable[int]:
@@ -114,6 +135,15 @@ def _counts(batch: Batch) -> Iterable[int]:
         yield teardown["operations"]
         yield teardown["degraded_operations"]
         yield from (claim["count"] for claim in teardown["claims"])
+    for selection in batch["route_selections"]:
+        yield selection["turn"]
+    for call in batch["delegation_progress"]:
+        yield from (call[name] for name in ("step", "turn", "attempt", "tokens"))
+        yield abs(call["measure"] or 0)
+        yield from (call[name] or 0 for name in _BUDGETS)
+    for effect in batch["delegation_effects"]:
+        yield effect["turn"]
+        yield effect["fencing_token"] or 0
 
 
 def _broken_account(batch: Batch) -> str | None:
@@ -134,6 +164,8 @@ def _broken_event(batch: Batch) -> str | None:
             return "an event_type is unknown"
         if (fallback["route_expected"], fallback["runtime_route"]) != ("kernel", "legacy"):
             return "the routes of a fallback are unknown"
+    if any(call["step"] < 1 or call["attempt"] < 1 for call in batch["delegation_progress"]):
+        return "a step or an attempt is below 1"
     if not all(is_signature(masked["masked_upstream_signature"]) for masked in batch["masked_errors"]):
         return "a signature is not of the grammar"
     return None

@@ -38,7 +38,7 @@ def died_with_the_host(reading: PageReading, totals: Totals) -> Mapping[Family, 
     lost: dict[Family, int] = {}
     for family in FAMILIES:
         dropped = sum(count for (of, _), count in totals.uncut.items() if of is family)
-        lost[family] = reading.recorded[family] - totals.cut.get(family, 0) - dropped
+        lost[family] = reading.recorded.get(family, 0) - totals.cut.get(family, 0) - dropped
     return None if any(count < 0 for count in lost.values()) else lost
 
 

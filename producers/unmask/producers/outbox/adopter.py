@@ -17,6 +17,7 @@ from unmask.producers.outbox.page import PAGE, read_page
 from unmask.producers.outbox.problems import is_damage
 from unmask.producers.outbox.standing import Standing, newest
 from unmask.producers.outbox.store import Limits, OutboxStore
+from unmask.producers.report import FIRST_FAMILIES
 from unmask.producers.store import StoredBatch
 from unmask.producers.transport import Receiver
 
@@ -68,6 +69,9 @@ def adopt(
             Batches.put_aside(folder.path)
             last = _last_standing(folder.path, emitter_id)
     standing = newest(last, None if reading is None else reading.standing) or Standing(0)
+    if reading is not None and standing.first_only and not reading.recorded.keys() <= set(FIRST_FAMILIES):
+        # An older SDK has been here in the meantime. Its account lacks families, so that nothing is proven any more.
+        reading = None
     life = AdoptedLife(emitter_id, reading, standing, clock, encode)
     expected = Counter(standing.in_file)
     expected.update(standing.unsaved)

@@ -2,18 +2,22 @@
 
 WAL with synchronous=NORMAL: a commit is a write that does not wait for the disk. It outlives the process, however that
 ends; after a loss of power the last commits may be missing, but never a part of one.
+
+The table of batches is as the first SDKs made it, with the counts of the first four families: they find every batch of
+a later SDK in it, undamaged, and can send it. What a batch holds of the further families stands beside it, in a table
+of its own.
 """
 
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
 from unmask.producers import fork
 from unmask.producers.outbox.standing import Standing
-from unmask.producers.report import FAMILIES
+from unmask.producers.report import FAMILIES, FIRST_FAMILIES, FURTHER_FAMILIES
 from unmask.producers.store import StoredBatch
 from unmask.schemas.codes import Family
 
@@ -21,18 +25,29 @@ __all__ = ["Batches"]
 
 _FILE = "batches.db"
 _BROKEN = "broken-*.db"
-_COUNTS = ", ".join(FAMILIES)
 _SCHEMA = f"""
 CREATE TABLE IF NOT EXISTS batches (
     seq INTEGER PRIMARY KEY, sent_at INTEGER NOT NULL, closing INTEGER NOT NULL,
-    {", ".join(f"{family} INTEGER NOT NULL" for family in FAMILIES)},
+    {", ".join(f"{family} INTEGER NOT NULL" for family in FIRST_FAMILIES)},
     size INTEGER NOT NULL, checksum INTEGER NOT NULL, data BLOB NOT NULL
+);
+CREATE TABLE IF NOT EXISTS further (
+    seq INTEGER PRIMARY KEY, {", ".join(f"{family} INTEGER NOT NULL" for family in FURTHER_FAMILIES)},
+    further_checksum INTEGER NOT NULL
 );
 CREATE TABLE IF NOT EXISTS standing (one INTEGER PRIMARY KEY CHECK (one = 1), packed BLOB NOT NULL);
 """
-_INSERT = f"INSERT OR REPLACE INTO batches VALUES (?, ?, ?, {', '.join('?' * len(FAMILIES))}, ?, ?, ?)"
-_SELECT = f"SELECT seq, sent_at, closing, {_COUNTS}, checksum, data FROM batches"
-_DELETE = "DELETE FROM batches WHERE seq = ?"
+_INSERT = f"INSERT OR REPLACE INTO batches VALUES (?, ?, ?, {', '.join('?' * len(FIRST_FAMILIES))}, ?, ?, ?)"
+_INSERT_FURTHER = f"INSERT OR REPLACE INTO further VALUES (?, {', '.join('?' * len(FURTHER_FAMILIES))}, ?)"
+_COUNTS = ", ".join((*FIRST_FAMILIES, *(f"COALESCE({family}, 0)" for family in FURTHER_FAMILIES)))
+_FROM = "FROM batches LEFT JOIN further USING (seq)"
+_SELECT = f"SELECT seq, sent_at, closing, {_COUNTS}, further_checksum, checksum, data {_FROM}"
+_HAS_FURTHER = "SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'further'"
+_SELECT_FIRST = (
+    f"SELECT seq, sent_at, closing, {', '.join((*FIRST_FAMILIES, *'0' * len(FURTHER_FAMILIES)))}, "
+    "NULL, checksum, data FROM batches"
+)
+_DELETE, _DELETE_FURTHER = "DELETE FROM batches WHERE seq = ?", "DELETE FROM further WHERE seq = ?"
 _STAND = "INSERT OR REPLACE INTO standing VALUES (1, ?)"
 # A file that holds nothing any more is made small again only where it has grown beyond this many pages.
 _SMALL = 1_024
@@ -63,13 +78,15 @@ class Batches:
             with suppress(FileNotFoundError):
                 (folder / (_FILE + suffix)).rename(folder / f"broken-{taken}.db{suffix}")
 
-    def commit(self, put: Iterable[StoredBatch], gone: Iterable[int], standing: Standing) -> None:
+    def commit(self, put: Collection[StoredBatch], gone: Collection[int], standing: Standing) -> None:
         """All of it or nothing: batches to keep, batches to keep no longer, and how the life stands then."""
         execute, many = self._database.execute, self._database.executemany
         execute("BEGIN IMMEDIATE")
         try:
-            many(_DELETE, ((seq,) for seq in gone))
+            for delete in (_DELETE, _DELETE_FURTHER):
+                many(delete, ((seq,) for seq in gone))
             many(_INSERT, map(_row, put))
+            many(_INSERT_FURTHER, filter(None, map(_further_row, put)))
             execute(_STAND, (standing.pack(),))
             execute("COMMIT")
         except BaseException:
@@ -85,7 +102,7 @@ class Batches:
 
     def each(self) -> Iterator[tuple[int, int, Mapping[Family, int]]]:
         """batch_seq, bytes and events of every batch, in order."""
-        with closing(self._database.execute(f"SELECT seq, size, {_COUNTS} FROM batches ORDER BY seq")) as rows:
+        with closing(self._database.execute(f"SELECT seq, size, {_COUNTS} {_FROM} ORDER BY seq")) as rows:
             for seq, size, *counts in rows:
                 yield seq, size, _events(counts)
 
@@ -130,7 +147,10 @@ class Batches:
     def _take_over(self, broken: Path) -> None:
         self._database.execute("BEGIN IMMEDIATE")
         try:
-            self._database.executemany(_INSERT, (_row(batch) for batch in _readable(broken, self._emitter_id)))
+            for batch in _readable(broken, self._emitter_id):
+                self._database.execute(_INSERT, _row(batch))
+                if further := _further_row(batch):
+                    self._database.execute(_INSERT_FURTHER, further)
             self._database.execute("COMMIT")
         except BaseException:
             with suppress(sqlite3.Error):
@@ -161,9 +181,10 @@ def _readable(path: Path, emitter_id: str) -> Iterator[StoredBatch]:
         return
     with closing(database):
         seen: set[int] = set()
+        select = _SELECT if _has_further(database) else _SELECT_FIRST
         for order in ("ASC", "DESC"):
             try:
-                for row in database.execute(f"{_SELECT} ORDER BY seq {order}"):
+                for row in database.execute(f"{select} ORDER BY seq {order}"):
                     if row[0] in seen:
                         break
                     seen.add(row[0])
@@ -176,17 +197,35 @@ def _readable(path: Path, emitter_id: str) -> Iterator[StoredBatch]:
                 return
 
 
+def _has_further(database: sqlite3.Connection) -> bool:
+    """Whether a later SDK than the first ones has made it."""
+    with suppress(sqlite3.Error):
+        return database.execute(_HAS_FURTHER).fetchone() is not None
+    return False
+
+
 def _row(batch: StoredBatch) -> tuple[Any, ...]:
     said = (
-        batch.batch_seq, batch.sent_at, int(batch.closing), *(batch.events.get(family, 0) for family in FAMILIES),
+        batch.batch_seq, batch.sent_at, int(batch.closing),
+        *(batch.events.get(family, 0) for family in FIRST_FAMILIES),
     )  # fmt: skip
     return *said, len(batch.data), _checksum(said, batch.data), batch.data
 
 
+def _further_row(batch: StoredBatch) -> tuple[int, ...] | None:
+    """None where it holds nothing of the further families."""
+    counts = [batch.events.get(family, 0) for family in FURTHER_FAMILIES]
+    if not any(counts):
+        return None
+    return batch.batch_seq, *counts, _checksum((batch.batch_seq, *counts), b"")
+
+
 def _batch(emitter_id: str, row: tuple[Any, ...]) -> tuple[StoredBatch, bool]:
-    *said, checksum, data = row
-    seq, sent_at, last, *counts = said
-    intact = isinstance(data, bytes) and _checksum(said, data) == checksum
+    seq, sent_at, last, *counts, further_checksum, checksum, data = row
+    first, further = counts[: len(FIRST_FAMILIES)], counts[len(FIRST_FAMILIES) :]
+    intact = isinstance(data, bytes) and _checksum((seq, sent_at, last, *first), data) == checksum
+    if further_checksum is not None:
+        intact &= _checksum((seq, *further), b"") == further_checksum
     return StoredBatch(emitter_id, seq, data if intact else b"", _events(counts), bool(last), sent_at), intact
 
 

@@ -17,8 +17,8 @@ from typing import Any
 
 from unmask.producers.buffer import Buffer
 from unmask.producers.outbox.ring import WORD, Descriptor, RingLap, counted
-from unmask.producers.outbox.standing import STANDING_BYTES, Standing, newest
-from unmask.producers.report import FAMILIES
+from unmask.producers.outbox.standing import FIRST_STANDING_BYTES, STANDING_BYTES, Standing, newest
+from unmask.producers.report import FAMILIES, FIRST_FAMILIES
 from unmask.producers.wire import Identity
 from unmask.schemas.codes import Family
 from unmask.schemas.scope import Scope
@@ -28,16 +28,46 @@ __all__ = ["PAGE", "Page", "PageReading", "boot_id", "read_page"]
 PAGE = "page"
 """The file's name in the folder of its life."""
 
-_MAGIC = b"UNMASKP1"
 _HEADER = 4_096
-_SLOTS = (_HEADER, _HEADER + 1_024)
-_NEWEST = _HEADER + 2_048
-_BEFORE = _NEWEST + 8 * len(FAMILIES)
 _PART = max(16_384, mmap.ALLOCATIONGRANULARITY)
 """Bytes of one family's count. A mapping begins at a multiple of the granularity, and a page may be 64 KiB."""
 _BOOT_ID = Path("/proc/sys/kernel/random/boot_id")
 
-assert STANDING_BYTES <= 1_024
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """Where things stand in a page. What a magic number stands for never changes; another layout has another one."""
+
+    magic: bytes
+    families: tuple[Family, ...]
+    """In the order of their counts."""
+    slot: int
+    """Bytes between the two standings."""
+    standing: int
+    """Bytes of a standing."""
+
+    @property
+    def slots(self) -> tuple[int, int]:
+        """Where the two standings begin."""
+        return _HEADER, _HEADER + self.slot
+
+    @property
+    def newest(self) -> int:
+        """Where it stands when about the newest event of each family was recorded."""
+        return _HEADER + 2 * self.slot
+
+    @property
+    def before(self) -> int:
+        """Where it stands how many were counted elsewhere."""
+        return self.newest + 8 * len(self.families)
+
+
+_FIRST = _Layout(b"UNMASKP1", FIRST_FAMILIES, 1_024, FIRST_STANDING_BYTES)
+"""As the first SDKs wrote it. It is read; they do not know the other one, and leave its account to whoever does."""
+_NOW = _Layout(b"UNMASKP2", FAMILIES, 2_048, STANDING_BYTES)
+
+assert _NOW.slot >= STANDING_BYTES
+assert _NOW.before + 8 * len(FAMILIES) <= _PART
 
 
 def boot_id() -> str:
@@ -58,13 +88,13 @@ class Page:
         _allocate(self._file.number, size)
         _write_all(self._file.number, _header(identity))
         self._head = mmap.mmap(self._file.number, _PART)
-        self._before = memoryview(self._head)[_BEFORE : _BEFORE + 8 * len(FAMILIES)].cast("Q")
-        self._slots = cycle(_SLOTS)
+        self._before = memoryview(self._head)[_NOW.before : _NOW.before + 8 * len(FAMILIES)].cast("Q")
+        self._slots = cycle(_NOW.slots)
 
     def count_for(self, buffer: Buffer) -> None:
         """Have the record calls count here from now on."""
         for index, lane in enumerate(buffer.lanes):
-            lane.newest = memoryview(self._head)[_NEWEST + 8 * index : _NEWEST + 8 * (index + 1)].cast("Q")
+            lane.newest = memoryview(self._head)[_NOW.newest + 8 * index : _NOW.newest + 8 * (index + 1)].cast("Q")
             lap = RingLap(self._file, _PART * (1 + index), _PART)
             lane.lap, lane.count = lap, lap.add
         self.note_counts_in_memory(buffer)
@@ -87,6 +117,7 @@ class PageReading:
     identity: Identity
     standing: Standing | None
     recorded: Mapping[Family, int]
+    """Of the families that the page tells of; a host whose page lacks one could not record any."""
     newest: int
     """When about the newest event was recorded, in microseconds; 0 where none was."""
     same_boot: bool
@@ -94,23 +125,24 @@ class PageReading:
 
 
 def read_page(path: Path) -> PageReading | None:
-    """The page in a file; None where there is none or it was damaged."""
+    """The page in a file, in any layout that is known; None where there is none or it was damaged."""
     try:
         data = path.read_bytes()
+        layout = next(each for each in (_NOW, _FIRST) if data.startswith(each.magic))
         header = _parse(data[:_HEADER])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (OSError, StopIteration, ValueError, KeyError, TypeError):
         return None
-    part = int(header["part"])
-    if part < WORD or len(data) < part * (1 + len(FAMILIES)):
+    part, families = int(header["part"]), layout.families
+    if part < WORD or len(data) < part * (1 + len(families)):
         return None
-    before = memoryview(data)[_BEFORE : _BEFORE + 8 * len(FAMILIES)].cast("Q")
-    events = memoryview(data)[_NEWEST : _NEWEST + 8 * len(FAMILIES)].cast("Q")
+    before = memoryview(data)[layout.before : layout.before + 8 * len(families)].cast("Q")
+    events = memoryview(data)[layout.newest : layout.newest + 8 * len(families)].cast("Q")
     return PageReading(
         identity=_identity(header),
-        standing=newest(*(Standing.unpack(data[slot : slot + STANDING_BYTES]) for slot in _SLOTS)),
+        standing=newest(*(Standing.unpack(data[slot : slot + layout.standing]) for slot in layout.slots)),
         recorded={
             family: before[index] + counted(data[part * (1 + index) : part * (2 + index)])
-            for index, family in enumerate(FAMILIES)
+            for index, family in enumerate(families)
         },
         newest=max(events) // 1_000,
         same_boot=header["boot"] == boot_id(),
@@ -124,24 +156,28 @@ def _header(identity: Identity) -> bytes:
         "scope": list(identity.scope),
         "heartbeat_ms": identity.heartbeat_ms,
         "sdk": identity.sdk,
+        "witnesses": list(identity.witnesses),
         "boot": boot_id(),
         "part": _PART,
     }
     body = json.dumps(said).encode()
-    return _MAGIC + len(body).to_bytes(4, "little") + zlib.crc32(body).to_bytes(4, "little") + body
+    return _NOW.magic + len(body).to_bytes(4, "little") + zlib.crc32(body).to_bytes(4, "little") + body
 
 
 def _parse(header: bytes) -> dict[str, Any]:
     length, checksum = int.from_bytes(header[8:12], "little"), int.from_bytes(header[12:16], "little")
     body = header[16 : 16 + length]
-    if header[:8] != _MAGIC or zlib.crc32(body) != checksum:
+    if zlib.crc32(body) != checksum:
         raise ValueError("not a page")
     said: dict[str, Any] = json.loads(body)
     return said
 
 
 def _identity(said: Mapping[str, Any]) -> Identity:
-    return Identity(said["emitter_id"], said["started_at"], Scope(*said["scope"]), said["heartbeat_ms"], said["sdk"])
+    return Identity(
+        said["emitter_id"], said["started_at"], Scope(*said["scope"]), said["heartbeat_ms"], said["sdk"],
+        tuple(said.get("witnesses", ())),
+    )  # fmt: skip
 
 
 def _allocate(file: int, size: int) -> None:

@@ -38,10 +38,12 @@ def compatibility() -> str:
       `avsc/fingerprints.json`; a change is a new file, `v2.avsc`, and `python -m unmask.schemas.pins` pins it.
     - Every enum that may grow has a type-level default (a default on the field would not help): an older reader sees
       the default instead of the new symbol, and totals stay what they were.
+    - A version adds fields with defaults at the top of a record, and symbols to enums, and nothing else. A value is
+      written in the oldest version that carries it: byte for byte as before, until it says something that came later.
     - New fields have a default. In a verdict it is null or an empty list, which the digest leaves out: the digests of
       older verdicts stay valid, and a reader that does not know a field that says something refuses the verdict.
     - A reader knows the versions it was installed with. `UNMASK_EXTRA_SCHEMAS` may name a folder with later ones
-      (`<record>/v2.avsc`) for it to read; with a registry it fetches them.
+      (`<record>/v2.avsc`) for it to read; `unmask schemas export` writes one. With a registry it fetches them.
     """
     return dedent(text).strip()
 

@@ -52,6 +52,8 @@ def topics() -> str:
 def _values(all_topics: Topics, spec: TopicSpec) -> str:
     if spec is all_topics.tallies:
         return "`tally`, `evidence_flaw`, `evidence_mark`"
+    if spec is all_topics.effects_state:
+        return "the effects ledger's own"
     return f"`{spec.record}`" if spec.record else "the ledger's own"
 
 
@@ -84,6 +86,11 @@ def _keys() -> str:
         ("session snapshot: session, partition", keys.session_key("s1", 3)),
         ("parity run: suite, release line, composition", keys.parity_key("golden", "2026.1", scope.composition)),
         ("parity run of a release line in any composition", keys.parity_key("golden", "2026.1", None)),
+        ("effect's requests and decisions: tenant, budget key", keys.effect_route("acme", "conversation-7")),
+        (
+            "an effect as a token: digest of tenant, failure, strategy, version and budget key",
+            keys.effect_id("acme", "quota", "refund", "v2", "conversation-7"),
+        ),
         ("route of all that belongs to a window: size, start", keys.window_route(start, 60)),
         ("route of an upstream's cells: upstream", keys.upstream_route("search-api")),
     )

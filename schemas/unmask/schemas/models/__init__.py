@@ -4,6 +4,17 @@ from collections.abc import Mapping
 
 from unmask.schemas.models.admission import Admission
 from unmask.schemas.models.alert import Alert
+from unmask.schemas.models.delegations import (
+    DelegationEffect,
+    DelegationProgress,
+    DelegationTally,
+    Doubt,
+    EffectCommit,
+    Invocation,
+    JudgedDelegation,
+    Refusal,
+)
+from unmask.schemas.models.effects import EffectDecision, EffectRequest
 from unmask.schemas.models.event_batch import (
     AttemptGroup,
     Emitter,
@@ -21,6 +32,7 @@ from unmask.schemas.models.parity_run import ParityRun
 from unmask.schemas.models.parts import Dropped, FamilyClaim, MaskedOperation, Signature
 from unmask.schemas.models.quarantined import Quarantined
 from unmask.schemas.models.record import Record, from_avro, to_avro
+from unmask.schemas.models.selections import Recovery, RouteSelection, Selection
 from unmask.schemas.models.session_tally import SessionTally, Teardown
 from unmask.schemas.models.tally import Correction, Tally
 from unmask.schemas.models.verdict import Source, Verdict
@@ -32,7 +44,14 @@ __all__ = [
     "Alert",
     "AttemptGroup",
     "Correction",
+    "DelegationEffect",
+    "DelegationProgress",
+    "DelegationTally",
+    "Doubt",
     "Dropped",
+    "EffectCommit",
+    "EffectDecision",
+    "EffectRequest",
     "Emitter",
     "EventBatch",
     "Fallback",
@@ -40,6 +59,8 @@ __all__ = [
     "FamilyClaim",
     "FamilyEvidence",
     "Flaw",
+    "Invocation",
+    "JudgedDelegation",
     "KernelFallback",
     "Loss",
     "Mark",
@@ -48,7 +69,11 @@ __all__ = [
     "ParityRun",
     "Quarantined",
     "Record",
+    "Recovery",
+    "Refusal",
+    "RouteSelection",
     "ScopeMark",
+    "Selection",
     "SessionOpening",
     "SessionTally",
     "SessionTeardown",
@@ -76,5 +101,7 @@ MODELS: Mapping[str, type[Record]] = {
     "quarantine": Quarantined,
     "admission": Admission,
     "parity": ParityRun,
+    "effect_request": EffectRequest,
+    "effect_decision": EffectDecision,
 }
 """The model of each record."""

@@ -27,3 +27,4 @@ class Alert(Record):
     causes: tuple[Token, ...]
     facts: dict[Token, Number]
     revision: Count
+    delegation_id: Token | None = None

@@ -6,6 +6,7 @@ from pydantic import model_validator
 
 from unmask.schemas.codes import Equivalence, Family, ReasonCode, SessionOutcome
 from unmask.schemas.instants import Instant
+from unmask.schemas.models.delegations import DelegationEffect, DelegationProgress
 from unmask.schemas.models.fields import (
     Count,
     Flag,
@@ -17,6 +18,7 @@ from unmask.schemas.models.fields import (
 )
 from unmask.schemas.models.parts import Dropped, FamilyClaim
 from unmask.schemas.models.record import Record
+from unmask.schemas.models.selections import RouteSelection
 
 __all__ = [
     "AttemptGroup",
@@ -126,6 +128,10 @@ class EventBatch(Record):
     masked_errors: tuple[MaskedError, ...]
     session_openings: tuple[SessionOpening, ...]
     session_teardowns: tuple[SessionTeardown, ...]
+    route_selections: tuple[RouteSelection, ...] = ()
+    delegation_progress: tuple[DelegationProgress, ...] = ()
+    delegation_effects: tuple[DelegationEffect, ...] = ()
+    witnesses: tuple[Family, ...] = ()
 
     @property
     def heartbeat(self) -> bool:
@@ -136,6 +142,9 @@ class EventBatch(Record):
             or self.masked_errors
             or self.session_openings
             or self.session_teardowns
+            or self.route_selections
+            or self.delegation_progress
+            or self.delegation_effects
         )
 
     def events(self, family: Family) -> int:
@@ -149,5 +158,11 @@ class EventBatch(Record):
                 return len(self.masked_errors)
             case Family.SESSION_TEARDOWN:
                 return len(self.session_teardowns)
+            case Family.ROUTE_SELECTION:
+                return len(self.route_selections)
+            case Family.DELEGATION_PROGRESS:
+                return len(self.delegation_progress)
+            case Family.DELEGATION_EFFECT:
+                return len(self.delegation_effects)
             case _:
                 return 0

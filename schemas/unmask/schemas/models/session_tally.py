@@ -2,9 +2,11 @@
 
 from unmask.schemas.codes import Evidence, SessionOutcome
 from unmask.schemas.instants import Instant
+from unmask.schemas.models.delegations import DelegationTally
 from unmask.schemas.models.fields import Count, PartitionNumber, ScopeField, Token
 from unmask.schemas.models.parts import FamilyClaim, MaskedOperation
 from unmask.schemas.models.record import Record
+from unmask.schemas.models.selections import Selection
 
 __all__ = ["SessionTally", "Teardown"]
 
@@ -43,3 +45,7 @@ class SessionTally(Record):
     teardowns: tuple[Teardown, ...]
     evidence: Evidence
     abandoned_at: Instant | None = None
+    selections: tuple[Selection, ...] = ()
+    selections_total: Count | None = None
+    delegations: tuple[DelegationTally, ...] = ()
+    identity_conflicts: tuple[Token, ...] = ()

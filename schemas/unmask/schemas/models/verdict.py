@@ -2,9 +2,11 @@
 
 from unmask.schemas.codes import Contradiction, Directive, Evidence, Finding, SessionOutcome, VerdictKind
 from unmask.schemas.instants import Instant
+from unmask.schemas.models.delegations import JudgedDelegation
 from unmask.schemas.models.fields import Count, Digest, Flag, PartitionNumber, Ratio, ScopeField, Token
 from unmask.schemas.models.parts import MaskedOperation, Signature
 from unmask.schemas.models.record import Record
+from unmask.schemas.models.selections import Recovery
 
 __all__ = ["Source", "Verdict"]
 
@@ -51,3 +53,6 @@ class Verdict(Record):
     sequence: Count = 0
     digest: Digest
     signature: Signature | None = None
+    user_profile: Token | None = None
+    recoveries: tuple[Recovery, ...] = ()
+    delegations: tuple[JudgedDelegation, ...] = ()

@@ -2,6 +2,8 @@
 
 from datetime import datetime, timedelta
 
+from pydantic import Field
+
 from unmask.schemas.codes import DropCause, Evidence, Family, FlawCause
 from unmask.schemas.instants import Instant
 from unmask.schemas.models.fields import Count, Number, ScopeField, Token, WindowSeconds
@@ -45,6 +47,9 @@ class Window(Record):
     quarantined: Count
     evidence: tuple[FamilyEvidence, ...]
     revision: Count
+    selections: dict[Token, Count] = Field(default_factory=dict)
+    delegation_calls: dict[Token, Count] = Field(default_factory=dict)
+    delegation_effects: dict[Token, Count] = Field(default_factory=dict)
 
     @property
     def window_end(self) -> datetime | None:

@@ -11,17 +11,33 @@ from typing import Any
 from unmask.schemas.codes import FlawCause
 from unmask.streams.ledger.state import Drops, Shipped
 
-__all__ = ["FAMILIES", "SESSION_FAMILIES", "Account", "losses_between", "read_account", "stretch_cause"]
+__all__ = [
+    "FAMILIES",
+    "SESSION_FAMILIES",
+    "WORK_FAMILIES",
+    "Account",
+    "losses_between",
+    "read_account",
+    "stretch_cause",
+]
 
 FAMILIES = {
     "route_attempt": "route_attempts",
     "kernel_fallback": "kernel_fallbacks",
     "masked_error": "masked_errors",
     "session_teardown": "session_teardowns",
+    "route_selection": "route_selections",
+    "delegation_progress": "delegation_progress",
+    "delegation_effect": "delegation_effects",
 }
 """Family -> field of the batch that holds its events."""
-SESSION_FAMILIES = frozenset(FAMILIES) - {"route_attempt"}
-"""Families of which a session's verdict may miss something."""
+SESSION_FAMILIES = frozenset(("kernel_fallback", "masked_error", "session_teardown"))
+"""Families of which every session may miss something."""
+WORK_FAMILIES = ("route_selection", "delegation_progress", "delegation_effect")
+"""Families of which only sessions with selections, or with delegations, are taken to miss something; and of which an
+emitter proves nothing before it says that it can tell of them."""
+
+_LISTED = tuple((family, name) for family, name in FAMILIES.items() if family != "route_attempt")
 
 Account = tuple[Shipped, Drops, Shipped]
 """Shipped through the batch, dropped through it, and events in it, per family."""
@@ -50,8 +66,8 @@ def read_account(batch: dict[str, Any]) -> Account:
     events: Shipped = {}
     if batch["route_attempts"]:
         events["route_attempt"] = sum(len(group["occurred_at"]) for group in batch["route_attempts"])
-    for family in SESSION_FAMILIES:
-        held = batch[FAMILIES[family]]
+    for family, name in _LISTED:
+        held = batch[name]
         if held:
             events[family] = len(held)
     return shipped, dropped, events

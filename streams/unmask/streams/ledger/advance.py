@@ -8,7 +8,7 @@ from unmask.schemas.scope import Scope
 from unmask.schemas.windowing import LIFETIME, MICROS
 from unmask.streams.ledger.flaws import move_unaccounted
 from unmask.streams.ledger.rules import FoldRules
-from unmask.streams.ledger.session_fold import abandon_sessions, forget_session, revive_sessions
+from unmask.streams.ledger.session_life import abandon_sessions, forget_session, revive_sessions
 from unmask.streams.ledger.state import Emitter, PartitionState
 
 __all__ = ["advance", "scope_marks"]
@@ -92,6 +92,8 @@ def _forget(state: PartitionState, rules: FoldRules) -> None:
             state.live.discard(emitter_id)
             state.touched.emitters.discard(emitter_id)
             state.touched.removed_emitters.append(emitter_id)
+            if emitter.beyond is not None:
+                state.touched.removed_beyond.append(emitter_id)
     for session_id, session in list(state.sessions.items()):
         if session.ended_arrival is not None and session.ended_arrival + rules.session_horizon_us < through:
             forget_session(state, session_id)

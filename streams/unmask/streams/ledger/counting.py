@@ -23,6 +23,9 @@ NOTHING = "-"
 _ATTEMPT, _FALLBACK, _MASKED = Measure.ROUTE_ATTEMPT.value, Measure.KERNEL_FALLBACK.value, Measure.MASKED_ERROR.value
 _TEARDOWN, _EMITTERS, _LATE = Measure.SESSION_TEARDOWN.value, Measure.EMITTERS.value, Measure.LATE.value
 _SKEWED, _DUPLICATES, _UPSTREAM = Measure.SKEWED.value, Measure.DUPLICATES.value, Measure.UPSTREAM.value
+_SELECTION, _PROGRESS = Measure.ROUTE_SELECTION.value, Measure.DELEGATION_PROGRESS.value
+_EFFECT, _WITNESSES = Measure.DELEGATION_EFFECT.value, Measure.WITNESSES.value
+_CLOSED = (_SELECTION, _EFFECT)
 _ALL_TIME = (0, LIFETIME)
 Instants = list[int] | tuple[int, ...] | NDArray[np.int64]
 _MAX_SHORTCUTS = 10_000  # per scope
@@ -100,17 +103,31 @@ class BatchCounter:
                 self._upstream(masked["upstream"], masked["session_id"], instant)
         for teardown in batch["session_teardowns"]:
             self._one(_TEARDOWN, NOTHING, teardown["outcome"], teardown["occurred_at"])
+        # A batch that was read quickly has none of these.
+        for selection in batch.get("route_selections", ()):
+            self._one(_SELECTION, selection["source"], selection["timeline"], selection["occurred_at"])
+        for progress in batch.get("delegation_progress", ()):
+            self._one(_PROGRESS, NOTHING, progress["outcome"], progress["occurred_at"])
+        for effect in batch.get("delegation_effects", ()):
+            self._one(_EFFECT, effect["enforcer"] or NOTHING, effect["step"], effect["occurred_at"])
 
-    def witness(self, after: int, through: int, *, first: bool) -> None:
+    def open(self, after: int, through: int, *, first: bool) -> None:
         """Counts the emitter as open in the windows that it reaches for the first time with this batch."""
+        self._reach(after, through, _EMITTERS, NOTHING, first=first)
+
+    def witness(self, family: str, after: int, through: int, *, first: bool) -> None:
+        """Counts the emitter as a witness of a family beyond the first four, in the same way."""
+        self._reach(after, through, _WITNESSES, family, first=first)
+
+    def _reach(self, after: int, through: int, measure: str, capability: str, *, first: bool) -> None:
         for seconds in self._rules.window_seconds:
             size = seconds * MICROS
             begin = after if first else after - after % size + size
             if begin <= through:
                 for start in self._rules.starts(begin, through, seconds):
-                    self._add((start, seconds, self._scope, _EMITTERS, NOTHING, NOTHING), 1)
+                    self._add((start, seconds, self._scope, measure, capability, NOTHING), 1)
         if first:
-            self._add((0, LIFETIME, self._scope, _EMITTERS, NOTHING, NOTHING), 1)
+            self._add((0, LIFETIME, self._scope, measure, capability, NOTHING), 1)
 
     def duplicate(self, arrival: int) -> None:
         """Counts the batch as seen before, in the window in which it arrived."""
@@ -160,7 +177,8 @@ class BatchCounter:
         all_time: CellId = (0, LIFETIME, scope, measure, capability, code)
         merged = all_time not in self._state.cells and self._full()
         if merged:
-            capability = MERGED_LABEL if capability != NOTHING else capability
+            # What is of a closed set stays: there is little of it.
+            capability = capability if capability == NOTHING or measure in _CLOSED else MERGED_LABEL
             code = MERGED_LABEL if measure == _ATTEMPT else code
             all_time = (0, LIFETIME, scope, measure, capability, code)
         cells = [(all_time, self._add(all_time, n))]

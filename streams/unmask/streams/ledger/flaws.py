@@ -5,14 +5,16 @@ from itertools import chain
 from typing import Any
 
 from unmask.schemas.codes import FlawCause
-from unmask.streams.ledger.accounting import SESSION_FAMILIES
+from unmask.schemas.scope import Scope
+from unmask.streams.ledger.accounting import SESSION_FAMILIES, WORK_FAMILIES
 from unmask.streams.ledger.rules import FoldRules
 from unmask.streams.ledger.session_evidence import touch_sessions
-from unmask.streams.ledger.state import Emitter, FlawRecord, PartitionState, Stretch, Touched
+from unmask.streams.ledger.state import Beyond, Emitter, FlawRecord, PartitionState, Stretch, Touched
 
-__all__ = ["clear_stretch", "flag_partition", "flag_stretch", "flaw_records", "move_unaccounted"]
+__all__ = ["clear_stretch", "flag_identity", "flag_partition", "flag_stretch", "flaw_records", "move_unaccounted"]
 
 _MAX_REMEMBERED = 256
+_IDENTITY = FlawCause.IDENTITY.value
 
 
 def flag_stretch(
@@ -27,6 +29,13 @@ def flag_stretch(
             _merge_oldest(emitter)
         emitter.flaws[f"{after}-{before}"] = [cut_after, cut_before]
         touch_sessions(state, emitter, cut_after, cut_before)
+    if work := [loss["family"] for loss in losses if loss["family"] in WORK_FAMILIES]:
+        beyond = emitter.beyond = emitter.beyond or Beyond()
+        if len(beyond.losses) >= _MAX_REMEMBERED:
+            _merge_oldest_losses(beyond)
+        beyond.losses[f"{after}-{before}"] = [cut_after, cut_before, work]
+        beyond.changed = True
+        touch_sessions(state, emitter, cut_after, cut_before)
 
 
 def clear_stretch(
@@ -38,7 +47,11 @@ def clear_stretch(
     # One that nobody was told of yet need not be taken back.
     if stretches.pop(key, None) is None:
         stretches[key] = Stretch(emitter.scope, cut_after, cut_before, None)
-    if emitter.flaws.pop(f"{after}-{before}", None) is not None:
+    name, beyond = f"{after}-{before}", emitter.beyond
+    if emitter.flaws.pop(name, None) is not None:
+        touch_sessions(state, emitter, cut_after, cut_before)
+    if beyond is not None and beyond.losses.pop(name, None) is not None:
+        beyond.changed = True
         touch_sessions(state, emitter, cut_after, cut_before)
 
 
@@ -58,6 +71,37 @@ def flag_partition(
     for seconds in rules.window_seconds:
         for start in rules.starts(min(first, last), max(first, last), seconds):
             state.touched.flaws.append(FlawRecord(start, seconds, None, None, from_offset, to_offset, cause.value, []))
+
+
+def flag_identity(
+    state: PartitionState, rules: FoldRules, emitter_id: str, emitter: Emitter, other: Scope, first: int, last: int
+) -> None:  # fmt: skip
+    """Flags [first, last] for good, because a batch that was not counted claims to be of this emitter.
+
+    Both for the emitter's scope and for the one that the batch names, `other`.
+    """
+    stretches, said = emitter.flaws, state.touched.flaws
+    known = next((name for name, (a, b) in stretches.items() if _is_identity(name) and first <= b and a <= last), None)
+    a, b = stretches.pop(known) if known else (1, 0)
+    for seconds in rules.window_seconds:
+        before = rules.starts(a, b, seconds) if known else range(0)
+        now = rules.starts(first, last, seconds)
+        # Whoever sends with every heartbeat as somebody else is told of window by window, not all over again.
+        for start in _without(now, before):
+            said.append(FlawRecord(start, seconds, emitter.scope, emitter_id, -1, -1, _IDENTITY, []))
+        for start in now if other != emitter.scope else ():
+            said.append(FlawRecord(start, seconds, other, emitter_id, -1, -1, _IDENTITY, []))
+    if known:
+        first, last = min(first, a), max(last, b)
+    elif len(stretches) >= _MAX_REMEMBERED:
+        _merge_oldest(emitter)
+    emitter.flaws[f"{_IDENTITY}-{first}"] = [first, last]
+    touch_sessions(state, emitter, first, last)
+
+
+def _is_identity(name: str) -> bool:
+    # One that was merged with others covers more than was flagged.
+    return name.startswith(_IDENTITY) and not name.endswith("+")
 
 
 def move_unaccounted(
@@ -101,3 +145,12 @@ def _merge_oldest(emitter: Emitter) -> None:
     del emitter.flaws[first], emitter.flaws[second]
     merged = {first.rstrip("+") + "+": [min(a[0], b[0]), max(a[1], b[1])]}
     emitter.flaws = merged | emitter.flaws
+
+
+def _merge_oldest_losses(beyond: Beyond) -> None:
+    """As _merge_oldest."""
+    (first, a), (second, b) = list(beyond.losses.items())[:2]
+    del beyond.losses[first], beyond.losses[second]
+    families = [family for family in WORK_FAMILIES if family in a[2] or family in b[2]]
+    merged = {first.rstrip("+") + "+": [min(a[0], b[0]), max(a[1], b[1]), families]}
+    beyond.losses = merged | beyond.losses

@@ -3,22 +3,29 @@
 A batch is either the next of its emitter, or fills a part of what was missing, or leaves a gap, or was seen before.
 """
 
+from collections.abc import Iterable
 from typing import Any
 
 from unmask.schemas.codes import FlawCause
 from unmask.schemas.scope import Scope
 from unmask.schemas.windowing import MICROS
-from unmask.streams.ledger.accounting import Account, losses_between, read_account, stretch_cause
+from unmask.streams.ledger.accounting import WORK_FAMILIES, Account, losses_between, read_account, stretch_cause
 from unmask.streams.ledger.counting import BatchCounter, count_known
 from unmask.streams.ledger.flaws import clear_stretch, flag_partition, flag_stretch
+from unmask.streams.ledger.identity import forget_skipped, has_other_content, is_another_life, refuse
 from unmask.streams.ledger.rules import SKEW_US, FoldRules
 from unmask.streams.ledger.session_evidence import touch_sessions
-from unmask.streams.ledger.session_fold import fold_sessions, leave_sessions
-from unmask.streams.ledger.state import Drops, Emitter, Gap, PartitionState, Shipped
+from unmask.streams.ledger.session_fold import fold_sessions
+from unmask.streams.ledger.session_life import leave_sessions
+from unmask.streams.ledger.state import RECENT, Beyond, Drops, Emitter, Gap, PartitionState, Shipped
 
 __all__ = ["QuarantineFlood", "fold_batch", "fold_unreadable", "skip_to"]
 
-_OF_SESSIONS = ("session_openings", "masked_errors", "kernel_fallbacks", "session_teardowns")
+_OF_SESSIONS = (
+    "session_openings", "masked_errors", "kernel_fallbacks", "session_teardowns", "route_selections",
+    "delegation_progress", "delegation_effects",
+)  # fmt: skip
+_URGENT = ("kernel_fallbacks", "masked_errors", "session_teardowns", "route_selections", "delegation_effects")
 _UNKNOWN_BATCH_US = 10 * MICROS  # the default heartbeat: the longest time that an unreadable batch usually covers
 _LONG_BATCH_US = 3600 * MICROS  # what lies further back its emitter's own account tells, for its own scope alone
 
@@ -68,20 +75,28 @@ def fold_batch(state: PartitionState, rules: FoldRules, offset: int, arrival: in
     """Folds one checked batch; `arrival` is the broker's time of the record. Returns how many events it counted."""
     _note(state, offset, arrival)
     state.quarantine_run = 0
-    emitter_id, seq, sent = batch["emitter"]["emitter_id"], batch["batch_seq"], batch["sent_at"]
+    said, seq, sent = batch["emitter"], batch["batch_seq"], batch["sent_at"]
+    emitter_id, digest = said["emitter_id"], batch.get("digest")
     emitter = state.emitters.get(emitter_id)
     if emitter is None:
         emitter = state.emitters[emitter_id] = _met(batch, arrival)
         state.live.add(emitter_id)
-    if arrival > emitter.last_arrival:
-        emitter.last_arrival = arrival
+    elif said is not emitter.said and is_another_life(emitter, said):
+        state.touched.emitters.add(emitter_id)
+        refuse(state, rules, emitter_id, emitter, batch, arrival)
+        return 0
     state.touched.emitters.add(emitter_id)
     gap = None
     if seq <= emitter.last_seq:
         gap = next((gap for gap in emitter.gaps if gap.after < seq < gap.before), None)
-        if gap is None:
-            BatchCounter(state, rules, emitter.scope, (emitter_id, seq)).duplicate(arrival)
+        if gap is None and has_other_content(emitter, seq, digest):
+            refuse(state, rules, emitter_id, emitter, batch, arrival)
             return 0
+    if arrival > emitter.last_arrival:
+        emitter.last_arrival = arrival
+    if gap is None and seq <= emitter.last_seq:
+        BatchCounter(state, rules, emitter.scope, (emitter_id, seq)).duplicate(arrival)
+        return 0
     # What a batch that was read quickly says of itself, where it holds nothing but attempts.
     _, _, quiet = batch.get("summary") or (0, 0, None)
     account = quiet or read_account(batch)
@@ -91,20 +106,24 @@ def fold_batch(state: PartitionState, rules: FoldRules, offset: int, arrival: in
         ahead = sent > arrival + SKEW_US
         cut = max(cut_after, arrival if ahead else sent)
         _follow(state, rules, emitter_id, emitter, batch, account, cut, ahead=ahead)
-        if after == 0 or cut_after // rules.grain_us != cut // rules.grain_us:
+        new = batch.get("witnesses") and _new_witnesses(emitter, batch["witnesses"])
+        if after == 0 or new or cut_after // rules.grain_us != cut // rules.grain_us:
             counter = BatchCounter(state, rules, emitter.scope, (emitter_id, seq))
-            counter.witness(cut_after, cut, first=after == 0)
+            counter.open(cut_after, cut, first=after == 0)
+            _witness(emitter, counter, new or (), cut_after, cut)
     else:
         ahead = gap.ahead and sent > gap.cut_before
         cut = min(max(sent, gap.cut_after), gap.cut_before)
         _fill(state, rules, emitter_id, emitter, gap, seq, account, cut, ahead=ahead)
+    if seq > emitter.last_seq - RECENT:
+        emitter.recent[seq % RECENT] = digest
     # What a batch counts must lie within its own stretch: had it been lost, only the windows of that were flawed.
     latest, instead = (cut, cut) if ahead else (max(arrival + SKEW_US, cut), arrival)
     if quiet is None or not count_known(state, rules, emitter.scope, batch, latest):
         BatchCounter(state, rules, emitter.scope, (emitter_id, seq)).events(batch, latest=latest, instead=instead)
     if quiet is None:
-        told = _within(batch, cut) if ahead else batch
-        fold_sessions(state, rules, emitter_id, emitter, told, arrival, late=gap is not None)
+        moved = _within(batch, cut) if ahead else batch
+        fold_sessions(state, rules, emitter_id, emitter, moved, arrival, late=gap is not None)
         _tell(state, emitter, batch)
     if batch["closing"]:
         emitter.closed = True
@@ -113,6 +132,27 @@ def fold_batch(state: PartitionState, rules: FoldRules, offset: int, arrival: in
     if emitter.closed:
         leave_sessions(state, emitter_id, emitter, emitter.last_cut, arrival)
     return sum(account[2].values())
+
+
+def _new_witnesses(emitter: Emitter, told: Iterable[str]) -> list[str]:
+    """Families of which the emitter says for the first time that it can tell of them."""
+    known = () if emitter.beyond is None else emitter.beyond.witnesses
+    return [family for family in WORK_FAMILIES if family in told and family not in known]
+
+
+def _witness(emitter: Emitter, counter: BatchCounter, new: Iterable[str], after: int, through: int) -> None:
+    """Counts the emitter as a witness of such families; of a new one in all of the stretch.
+
+    What it said once holds for the rest of its life.
+    """
+    beyond = emitter.beyond
+    for family in () if beyond is None else beyond.witnesses:
+        counter.witness(family, after, through, first=False)
+    for family in new:
+        beyond = emitter.beyond = emitter.beyond or Beyond()
+        beyond.witnesses.append(family)
+        beyond.changed = True
+        counter.witness(family, after, through, first=True)
 
 
 def _note(state: PartitionState, offset: int, arrival: int) -> None:
@@ -125,11 +165,18 @@ def _within(batch: dict[str, Any], cut: int) -> dict[str, Any]:
 
     Else a session would begin and end, by that clock, after every stretch that may lack events of it.
     """
-    moved = {
-        name: [event | {"occurred_at": min(event["occurred_at"], cut)} for event in batch[name]]
-        for name in _OF_SESSIONS
-    }
-    return batch | moved
+    return batch | {name: [_not_after(event, cut) for event in batch[name]] for name in _OF_SESSIONS}
+
+
+def _not_after(event: dict[str, Any], cut: int) -> dict[str, Any]:
+    by = event["occurred_at"] - cut
+    if by <= 0:
+        return event
+    moved = event | {"occurred_at": cut}
+    if event.get("expires_at") is not None:
+        # It holds for as long as it did by the clock that was ahead.
+        moved["expires_at"] = max(0, event["expires_at"] - by)
+    return moved
 
 
 def _met(batch: dict[str, Any], arrival: int) -> Emitter:
@@ -137,7 +184,10 @@ def _met(batch: dict[str, Any], arrival: int) -> Emitter:
     said = batch["emitter"]
     ahead = batch["sent_at"] > arrival + SKEW_US
     started = min(said["started_at"], arrival if ahead else batch["sent_at"])
-    return Emitter(Scope(**said["scope"]), started, said["heartbeat_ms"] * 1000, last_cut=started)
+    beyond = None if started == said["started_at"] else Beyond(said["started_at"], changed=True)
+    return Emitter(
+        Scope(**said["scope"]), started, said["heartbeat_ms"] * 1000, last_cut=started, beyond=beyond, said=said
+    )
 
 
 def _follow(
@@ -153,6 +203,7 @@ def _follow(
         shipped_before = _less(shipped, events)
         losses = losses_between(emitter.shipped, emitter.dropped, shipped_before, dropped)
     if seq > after + 1:
+        forget_skipped(emitter, after, seq)
         _leave_gap(
             rules, emitter,
             Gap(after, seq, emitter.shipped, emitter.dropped, shipped_before, dropped, cut_after, cut, ahead),
@@ -208,7 +259,7 @@ def _leave_gap(rules: FoldRules, emitter: Emitter, gap: Gap) -> None:
 
 def _tell(state: PartitionState, emitter: Emitter, batch: dict[str, Any]) -> None:
     """What goes out at once, and each fallback for all other tools."""
-    if not (batch["kernel_fallbacks"] or batch["masked_errors"] or batch["session_teardowns"]):
+    if not any(map(batch.__getitem__, _URGENT)):
         return
     touched = state.touched
     touched.urgent = True

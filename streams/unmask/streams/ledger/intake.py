@@ -4,8 +4,9 @@ Everything that is decoded is checked against the contract here, so that the fol
 record goes anywhere.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
+from zlib import crc32
 
 from unmask.schemas.codes import Family, QuarantineReason
 from unmask.schemas.errors import DecodeError
@@ -13,11 +14,13 @@ from unmask.schemas.framing import Framing, SingleObjectFraming
 from unmask.schemas.signatures import is_signature
 from unmask.schemas.tokens import all_tokens, is_token
 from unmask.streams.ledger.quick_read import LAST_INSTANT, MOST, QuickReader
+from unmask.streams.ledger.singles import Single, SingleReader
 
 __all__ = ["Batch", "Intake"]
 
 Batch = dict[str, Any]
-"""A decoded event_batch; instants are microseconds. One that was read quickly has a `summary`: see QuickReader.read."""
+"""A decoded event_batch; instants are microseconds. Its `digest` tells its bytes from others. One that was read quickly
+has a `summary`: see QuickReader.read."""
 
 _RECORDS = ("event_batch",)
 _LONGEST_HEARTBEAT_MS = 86_400_000
@@ -25,6 +28,10 @@ _REMEMBERED = 10_000
 _FALLBACK_IDS = ("entry_point", "run_id", "tenant_id", "conversation_id", "session_id", "operation_id")
 _UNKNOWN_FAMILY = Family.UNKNOWN_FAMILY.value
 _SHAPES = ("primary_shape", "fallback_shape")
+_DELEGATION_IDS = ("delegation_id", "session_id", "invocation_id")
+_PROGRESS_IDS = (*_DELEGATION_IDS, "signal", "state_digest", "conditions", "subject", "declared_scope")
+_EFFECT_IDS = (*_DELEGATION_IDS, "answer", "effect_key", "fingerprint", "receipt", "by", "reason_code")
+_BUDGETS = ("budget_calls", "budget_tokens", "budget_attempts")
 
 
 class Intake:
@@ -34,7 +41,12 @@ class Intake:
         framing = framing or SingleObjectFraming()
         self._decode = framing.decode_any
         self._quick = QuickReader() if isinstance(framing, SingleObjectFraming) else None
+        self._singles = None if self._quick is None else SingleReader(self._quick)
         self._known: set[str] = set()
+
+    def read_singles(self, keys: Sequence[bytes | None], values: Sequence[bytes | None]) -> Sequence[Single | None]:
+        """Those of some records that hold a single attempt, checked; None for all others, which `read` must read."""
+        return [None] * len(keys) if self._singles is None else self._singles.read(keys, values)
 
     def read(self, key: bytes | None, value: bytes | None) -> Batch:
         """The batch in a record.
@@ -53,6 +65,7 @@ class Intake:
         self._check(key, batch)
         if quick is not None and key and value:
             quick.remember(key, value, batch)
+        batch["digest"] = crc32(value or b"")
         return batch
 
     def _check(self, key: bytes | None, batch: Batch) -> None:
@@ -84,6 +97,27 @@ class Intake:
             self._identifiers((teardown["session_id"],))
             _counts((teardown["operations"], teardown["degraded_operations"]))
             _counts(claim["count"] for claim in teardown["claims"])
+        for selection in batch["route_selections"]:
+            self._check_selection(selection)
+        for progress in batch["delegation_progress"]:
+            self._check_progress(progress)
+        for effect in batch["delegation_effects"]:
+            _instants((effect["occurred_at"],))
+            self._identifiers(effect[name] for name in _EFFECT_IDS)
+            _counts((effect["turn"], effect["fencing_token"] or 0))
+
+    def _check_selection(self, selection: dict[str, Any]) -> None:
+        _instants((selection["occurred_at"], selection["expires_at"] or 0))
+        self._identifiers((selection["session_id"], selection["profile"]))
+        _counts((selection["turn"],))
+
+    def _check_progress(self, progress: dict[str, Any]) -> None:
+        _instants((progress["occurred_at"],))
+        self._identifiers(progress[name] for name in _PROGRESS_IDS)
+        _content(progress["step"] >= 1 and progress["attempt"] >= 1, "a step or an attempt is below 1")
+        _counts((progress["step"], progress["attempt"], progress["turn"], progress["tokens"]))
+        _counts(progress[name] or 0 for name in _BUDGETS)
+        _content(-MOST <= (progress["measure"] or 0) <= MOST, "a measure is out of range")
 
     @staticmethod
     def _check_accounts(accounts: list[dict[str, Any]]) -> None:

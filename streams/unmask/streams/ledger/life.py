@@ -20,6 +20,7 @@ from unmask.streams.ledger.advance import advance
 from unmask.streams.ledger.broker_clock import BrokerClock
 from unmask.streams.ledger.errors import LogRewound, PartitionsAdded
 from unmask.streams.ledger.fold import QuarantineFlood, fold_batch, fold_unreadable, skip_to
+from unmask.streams.ledger.fold_single import fold_single
 from unmask.streams.ledger.frontier import Frontier
 from unmask.streams.ledger.intake import Intake
 from unmask.streams.ledger.log_end import log_id, log_starts
@@ -34,7 +35,7 @@ from unmask.streams.ledger.status import Progress
 from unmask.streams.ledger.transactor import Transactor, fence_writer
 from unmask.streams.settings import StreamSettings
 
-__all__ = ["Life", "LifeEnded"]
+__all__ = ["TRANSIENT", "Life", "LifeEnded", "leave"]
 
 logger = logging.getLogger(__name__)
 
@@ -131,7 +132,7 @@ class Life:
         if self._consumer is not None:
             try:
                 if self._leaving:
-                    _leave(self._consumer)
+                    leave(self._consumer)
                 self._consumer.close()
             except Exception as error:
                 # Among them SystemError, where a callback failed while the client was closing.
@@ -227,7 +228,8 @@ class Life:
 
     def _fold(self, messages: list[Message]) -> bool:
         progress, states, rules, intake = self._progress, self.states, self._rules, self._intake
-        for message in messages:
+        keys, values = [message.key() for message in messages], [message.value() for message in messages]
+        for message, key, value, single in zip(messages, keys, values, intake.read_singles(keys, values), strict=True):
             error = message.error()
             if error is not None:
                 self._on_error(error, message)
@@ -240,8 +242,10 @@ class Life:
                 # Fetched before the partition was moved; or the log was made anew, which the next life finds out.
                 raise LifeEnded(f"offset {offset} of partition {partition} came again")
             arrival = message.timestamp()[1] * 1000
-            key, value = message.key(), message.value()
             progress.records += 1
+            if single is not None and fold_single(state, rules, offset, arrival, single):
+                progress.events += 1
+                continue
             try:
                 batch = intake.read(key, value)
             except DecodeError as refused:
@@ -273,7 +277,7 @@ class Life:
         elif error.code() == KafkaError._AUTO_OFFSET_RESET:
             if state is not None:
                 raise LifeEnded(f"offset {state.next_offset} of partition {partition} is no longer in the log")
-        elif error.fatal() or not (error.retriable() or error.code() in _TRANSIENT):
+        elif error.fatal() or not (error.retriable() or error.code() in TRANSIENT):
             raise KafkaException(error)
 
     def _advance(self) -> None:
@@ -344,7 +348,7 @@ class Life:
             self._progress.held()
 
 
-def _leave(consumer: Consumer) -> None:
+def leave(consumer: Consumer) -> None:
     """Leaves the group, which a consumer with a static name does not do when it is closed."""
     consumer.unsubscribe()
     began = time.monotonic()
@@ -353,7 +357,7 @@ def _leave(consumer: Consumer) -> None:
         consumer.consume(1, _WAIT_S)
 
 
-_TRANSIENT = {
+TRANSIENT = {
     KafkaError._TRANSPORT,
     KafkaError._ALL_BROKERS_DOWN,
     KafkaError._TIMED_OUT,
@@ -363,3 +367,4 @@ _TRANSIENT = {
     KafkaError.REBALANCE_IN_PROGRESS,
     KafkaError._MAX_POLL_EXCEEDED,
 }
+"""Errors of the client that pass by themselves."""

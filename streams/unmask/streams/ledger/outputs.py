@@ -17,11 +17,31 @@ from unmask.schemas.topics import Topics
 from unmask.streams.ledger.advance import scope_marks
 from unmask.streams.ledger.flaws import flaw_records
 from unmask.streams.ledger.holding import held_back
-from unmask.streams.ledger.pieces import cell_piece, emitter_piece, head_piece, session_piece
+from unmask.streams.ledger.pieces import (
+    beyond_piece,
+    cell_piece,
+    delegation_piece,
+    emitter_piece,
+    head_piece,
+    session_piece,
+    work_piece,
+)
 from unmask.streams.ledger.quick_tally import QuickTally
 from unmask.streams.ledger.rules import FoldRules
 from unmask.streams.ledger.session_evidence import is_lossy
-from unmask.streams.ledger.state import Cell, CellId, Correction, FlawRecord, Marked, PartitionState, Session, Touched
+from unmask.streams.ledger.session_work import SessionWork
+from unmask.streams.ledger.state import (
+    Beyond,
+    Cell,
+    CellId,
+    Correction,
+    FlawRecord,
+    Marked,
+    PartitionState,
+    Session,
+    Touched,
+)
+from unmask.streams.ledger.work_record import tally_fields
 
 __all__ = ["Outputs", "Record"]
 
@@ -192,12 +212,38 @@ class Outputs:
             yield Record(ledger, partition, *emitter_piece(emitter_id, None))
         for session_id in touched.removed_sessions:
             yield Record(ledger, partition, *session_piece(session_id, None))
+        for emitter_id in touched.removed_beyond:
+            yield Record(ledger, partition, *beyond_piece(emitter_id, None))
+        for session_id, delegations in touched.removed_work:
+            yield Record(ledger, partition, *work_piece(session_id, None))
+            for delegation_id in delegations:
+                yield Record(ledger, partition, *delegation_piece(session_id, delegation_id, None))
         for cell_id in touched.cells:
             yield Record(ledger, partition, *cell_piece(cell_id, state.cells[cell_id]))
         for emitter_id in touched.emitters:
-            yield Record(ledger, partition, *emitter_piece(emitter_id, state.emitters[emitter_id]))
+            emitter = state.emitters[emitter_id]
+            yield Record(ledger, partition, *emitter_piece(emitter_id, emitter))
+            if emitter.unaccounted is not None:
+                # Its own piece has no room for the digests then.
+                emitter.beyond = emitter.beyond or Beyond()
+                emitter.beyond.changed = True
+            if emitter.beyond is not None and emitter.beyond.changed:
+                yield Record(ledger, partition, *beyond_piece(emitter_id, emitter))
+                emitter.beyond.changed = False
         for session_id in touched.sessions:
-            yield Record(ledger, partition, *session_piece(session_id, state.sessions[session_id]))
+            session = state.sessions[session_id]
+            yield Record(ledger, partition, *session_piece(session_id, session))
+            if session.work is not None:
+                yield from self._work_pieces(partition, session_id, session.work)
+
+    def _work_pieces(self, partition: int, session_id: str, work: SessionWork) -> Iterator[Record]:
+        ledger = self._topics.ledger.name
+        if work.changed:
+            yield Record(ledger, partition, *work_piece(session_id, work))
+            work.changed = False
+        for delegation_id in sorted(work.changed_delegations):
+            yield Record(ledger, partition, *delegation_piece(session_id, delegation_id, work))
+        work.changed_delegations.clear()
 
 
 def _last_of_each(flaws: Iterable[FlawRecord]) -> list[FlawRecord]:
@@ -250,4 +296,5 @@ def _session(state: PartitionState, session_id: str, session: Session) -> dict[s
         "teardowns": session.teardowns,
         "evidence": (Evidence.LOSSY if is_lossy(state, session) else Evidence.COMPLETE).value,
         "abandoned_at": session.abandoned_at,
+        **({} if session.work is None else tally_fields(session.work)),
     }

@@ -2,6 +2,12 @@
 
 Keys are `h`, `e|emitter`, `c|...` and `s|session`. Values are JSON of the ledger's own; a value of None removes.
 The head says how far the pieces go. All pieces of one transaction become visible together or not at all.
+
+Workers pass over pieces whose keys they do not know, and read nothing in the others but what they know. So a piece
+stays as it was first written, and what came later stands in pieces of its own, where there is any of it: `E|emitter`,
+`S|session`, `D|session|delegation`, and `C|...` for cells of measures that the first contract had no word for. An older
+worker can then take a partition back from a newer one, and the newer one finds again what it had known. What speaks of
+an emitter or a session that the older one forgot is removed then.
 """
 
 from dataclasses import dataclass, fields
@@ -9,25 +15,38 @@ from typing import Any
 
 import orjson
 
+from unmask.schemas.codes import Measure
 from unmask.schemas.scope import Scope
 from unmask.schemas.windowing import MICROS
 from unmask.streams.ledger.counting import add_cell
-from unmask.streams.ledger.state import Cell, CellId, Emitter, Gap, PartitionState, Session
+from unmask.streams.ledger.identity import forget_skipped
+from unmask.streams.ledger.session_work import SessionWork
+from unmask.streams.ledger.state import RECENT, Beyond, Cell, CellId, Emitter, Gap, PartitionState, Session
+from unmask.streams.ledger.work_record import delegation_json, read_delegation, read_work, work_json
 
 __all__ = [
     "HEAD",
     "Head",
     "LedgerStateUnreadable",
+    "beyond_piece",
     "cell_piece",
+    "delegation_piece",
     "emitter_piece",
     "head_piece",
     "read_head",
     "restore",
     "session_piece",
+    "work_piece",
 ]
 
 HEAD = b"h"
 _VERSION = 1
+_LATER_MEASURES = frozenset(
+    measure.value
+    for measure in (
+        Measure.ROUTE_SELECTION, Measure.DELEGATION_PROGRESS, Measure.DELEGATION_EFFECT, Measure.WITNESSES
+    )
+)  # fmt: skip
 
 
 class LedgerStateUnreadable(Exception):
@@ -78,11 +97,20 @@ def read_head(raw: bytes) -> Head:
     )
 
 
+_NOTHING_RECENT: list[int | None] = [None] * RECENT
+_BEYOND = tuple(name for name in Beyond.__slots__ if name != "changed")
+
+
 def emitter_piece(emitter_id: str, emitter: Emitter | None) -> tuple[bytes, bytes | None]:
     """An emitter's piece; None removes it."""
     key = b"e|" + emitter_id.encode()
     if emitter is None:
         return key, None
+    until: Any = emitter.unaccounted_until
+    if emitter.unaccounted is None and emitter.recent != _NOTHING_RECENT:
+        # They change with every batch, so that a piece of their own would be as many records again. Nobody, and no
+        # older worker, looks at the end of a stretch that there is not.
+        until = _recent(emitter)
     value = [
         list(emitter.scope),
         emitter.started_at,
@@ -96,7 +124,7 @@ def emitter_piece(emitter_id: str, emitter: Emitter | None) -> tuple[bytes, byte
         emitter.closed,
         emitter.unaccounted,
         emitter.unaccounted_from,
-        emitter.unaccounted_until,
+        until,
         emitter.flaws,
     ]
     return key, orjson.dumps(value)
@@ -106,13 +134,48 @@ def _emitter(value: list[Any]) -> Emitter:
     scope, *plain = value
     emitter = Emitter(Scope(*scope), *plain)
     emitter.gaps = [Gap(*gap) for gap in emitter.gaps]  # type: ignore[misc]
+    recent: Any = emitter.unaccounted_until
+    if isinstance(recent, list):
+        emitter.unaccounted_until = 0
+        _recall(emitter, recent)
     return emitter
+
+
+def _recent(emitter: Emitter) -> list[int | None]:
+    return [emitter.last_seq, *emitter.recent]
+
+
+def _recall(emitter: Emitter, recent: list[Any]) -> None:
+    """Digests as of the batch with which they were written; an older worker may have read further ones since."""
+    through, *emitter.recent = recent
+    forget_skipped(emitter, through, emitter.last_seq + 1)
+
+
+def beyond_piece(emitter_id: str, emitter: Emitter | None) -> tuple[bytes, bytes | None]:
+    """What an emitter has that its own piece has no place for; None removes it."""
+    key = b"E|" + emitter_id.encode()
+    if emitter is None or emitter.beyond is None:
+        return key, None
+    said = ((name, getattr(emitter.beyond, name)) for name in _BEYOND)
+    value = {name: list(own) if name == "moved" else own for name, own in said if own}
+    if emitter.unaccounted is not None and emitter.recent != _NOTHING_RECENT:
+        value["recent"] = _recent(emitter)
+    return key, orjson.dumps(value)
+
+
+def _go_beyond(emitter: Emitter, value: dict[str, Any]) -> None:
+    recent = value.pop("recent", None)
+    if recent is not None and emitter.recent == _NOTHING_RECENT:
+        _recall(emitter, recent)
+    emitter.beyond = Beyond(**(value | {"moved": dict.fromkeys(value.get("moved", ()))}))
 
 
 def cell_piece(key: CellId, cell: Cell | None) -> tuple[bytes, bytes | None]:
     """A cell's piece; None removes it. Says which count was published last, so that a new owner publishes the rest."""
     start, seconds, scope, measure, capability, code = key
-    name = f"c|{seconds}|{start // MICROS}|{'|'.join(scope)}|{measure}|{capability}|{code}".encode()
+    # An older worker would publish such a cell again some day, and has no word for it.
+    kind = "C" if measure in _LATER_MEASURES else "c"
+    name = f"{kind}|{seconds}|{start // MICROS}|{'|'.join(scope)}|{measure}|{capability}|{code}".encode()
     if cell is None:
         return name, None
     if cell.sessions:
@@ -120,7 +183,7 @@ def cell_piece(key: CellId, cell: Cell | None) -> tuple[bytes, bytes | None]:
     return name, b"[%d,%d]" % (cell.count, cell.published)
 
 
-_SESSION = tuple(Session.__slots__)
+_SESSION = tuple(name for name in Session.__slots__ if name != "work")
 _SETS = ("open_on", "degraded", "further")
 
 
@@ -143,6 +206,17 @@ def _session(value: dict[str, Any]) -> Session:
     return Session(**value)
 
 
+def work_piece(session_id: str, work: SessionWork | None) -> tuple[bytes, bytes | None]:
+    """What was chosen in a session, and who told of its work; None removes it."""
+    return b"S|" + session_id.encode(), None if work is None else work_json(work)
+
+
+def delegation_piece(session_id: str, delegation_id: str, work: SessionWork | None) -> tuple[bytes, bytes | None]:
+    """A delegation of a session's work; None removes it."""
+    key = f"D|{session_id}|{delegation_id}".encode()
+    return key, None if work is None else delegation_json(work.delegations[delegation_id])
+
+
 def restore(partition: int, pieces: dict[bytes, bytes]) -> tuple[PartitionState, Head | None]:
     """The state that the newest piece of every key makes; a state at offset 0 and no head where there is none.
 
@@ -158,7 +232,8 @@ def restore(partition: int, pieces: dict[bytes, bytes]) -> tuple[PartitionState,
                 state.emitters[name[2:].decode()] = _emitter(orjson.loads(raw))
             elif name.startswith(b"s|"):
                 state.sessions[name[2:].decode()] = _session(orjson.loads(raw))
-    except (ValueError, TypeError, KeyError, IndexError) as error:
+        _restore_further(state, pieces)
+    except (ValueError, TypeError, KeyError, IndexError, AttributeError) as error:
         raise LedgerStateUnreadable(f"a piece of partition {partition}'s state cannot be read: {error}") from error
     _index(state)
     if head is not None:
@@ -171,7 +246,7 @@ def restore(partition: int, pieces: dict[bytes, bytes]) -> tuple[PartitionState,
 def _restore_cells(state: PartitionState, pieces: dict[bytes, bytes]) -> None:
     scopes: dict[Scope, Scope] = {}
     for name, raw in pieces.items():
-        if not name.startswith(b"c|"):
+        if not name.startswith((b"c|", b"C|")):
             continue
         parts = name.decode().split("|")
         scope = Scope(*parts[3:8])
@@ -182,6 +257,35 @@ def _restore_cells(state: PartitionState, pieces: dict[bytes, bytes]) -> None:
         cell = add_cell(state, key, Cell(*orjson.loads(raw)))
         if cell.count != cell.published:
             state.unpublished.add(key)
+
+
+def _restore_further(state: PartitionState, pieces: dict[bytes, bytes]) -> None:
+    """What is beyond the pieces that all workers know."""
+    gone: dict[str, list[str]] = {}
+    works: dict[str, SessionWork] = {}
+    for name, raw in pieces.items():
+        if name.startswith(b"E|"):
+            emitter = state.emitters.get(emitter_id := name[2:].decode())
+            if emitter is None:
+                state.touched.removed_beyond.append(emitter_id)
+            else:
+                _go_beyond(emitter, orjson.loads(raw))
+        elif name.startswith(b"S|"):
+            works[name[2:].decode()] = read_work(raw)
+    for name, raw in pieces.items():
+        if name.startswith(b"D|"):
+            session_id, delegation_id = name[2:].decode().split("|")
+            if session_id in state.sessions:
+                works.setdefault(session_id, SessionWork()).delegations[delegation_id] = read_delegation(raw)
+            else:
+                gone.setdefault(session_id, []).append(delegation_id)
+    for session_id, work in works.items():
+        if session_id in state.sessions:
+            work.delegations = dict(sorted(work.delegations.items(), key=lambda item: item[1].number))
+            state.sessions[session_id].work = work
+        else:
+            gone.setdefault(session_id, [])
+    state.touched.removed_work += [(session_id, tuple(names)) for session_id, names in gone.items()]
 
 
 def _index(state: PartitionState) -> None:

@@ -1,4 +1,4 @@
-"""Recovery: reads partitions' states back from the compacted ledger topic."""
+"""Recovery: reads partitions' states back from the compacted topic of a ledger."""
 
 import time
 from collections.abc import Callable
@@ -11,7 +11,7 @@ from unmask.streams.ledger.log_end import log_ends
 from unmask.streams.ledger.pieces import HEAD, Head, read_head, restore
 from unmask.streams.ledger.state import PartitionState
 
-__all__ = ["Recovered", "RecoveryTimeout", "recover"]
+__all__ = ["Recovered", "RecoveryTimeout", "read_pieces", "recover"]
 
 Recovered = dict[int, tuple[PartitionState, Head | None]]
 _STUCK_S = 1.5  # a commit under way ends in milliseconds; what stands for longer was left behind
@@ -37,12 +37,21 @@ class RecoveryTimeout(Exception):
 def recover(
     bootstrap: str, admin: AdminClient, topic: str, partitions: list[int], timeout: float, fence: Callable[[str], None]
 ) -> Recovered:
-    """The states of partitions. Raises RecoveryTimeout, KafkaException, LedgerStateUnreadable.
+    """The states of partitions; see read_pieces. Raises RecoveryTimeout, KafkaException, LedgerStateUnreadable."""
+    pieces = read_pieces(bootstrap, admin, topic, partitions, timeout, fence, lambda head: read_head(head).writer)
+    return {partition: restore(partition, pieces[partition]) for partition in partitions}
+
+
+def read_pieces(
+    bootstrap: str, admin: AdminClient, topic: str, partitions: list[int], timeout: float,
+    fence: Callable[[str], None], writer_of: Callable[[bytes], str],
+) -> dict[int, dict[bytes, bytes]]:  # fmt: skip
+    """The newest pieces of partitions' states, by key. Raises RecoveryTimeout, KafkaException, what `writer_of` does.
 
     Reads committed records to the end that any record has, committed or not: as long as a transaction of the previous
     owner is open, it may still be committed, and a state without it would count its batches twice. Where that holds
     recovery back, the previous owner is dead or paused; `fence` gets the transactional id that the open transaction
-    names.
+    names in its head, from which `writer_of` takes it.
     """
     deadline = time.monotonic() + timeout
     ends = log_ends(admin, topic, partitions, _ASK_TIMEOUT_S)
@@ -57,14 +66,14 @@ def recover(
                 raise RecoveryTimeout(topic, missing)
             if time.monotonic() - moved_at > _STUCK_S:
                 for partition, (position, end) in missing.items():
-                    if (writer := _open_writer(bootstrap, topic, partition, position, end)) is not None:
+                    if (writer := _open_writer(bootstrap, topic, partition, position, end, writer_of)) is not None:
                         fence(writer)
                 moved_at = time.monotonic()
             if _read(consumer, positions, pieces):
                 moved_at = time.monotonic()
     finally:
         consumer.close()
-    return {partition: restore(partition, pieces[partition]) for partition in partitions}
+    return pieces
 
 
 def _reader(bootstrap: str, topic: str, isolation: str) -> Consumer:
@@ -104,7 +113,9 @@ def _read(consumer: Consumer, positions: dict[int, int], pieces: dict[int, dict[
     return moved
 
 
-def _open_writer(bootstrap: str, topic: str, partition: int, position: int, end: int) -> str | None:
+def _open_writer(
+    bootstrap: str, topic: str, partition: int, position: int, end: int, writer_of: Callable[[bytes], str]
+) -> str | None:
     """Whose transaction stands open between a position and the end: each begins with a head, and that names him."""
     consumer = _reader(bootstrap, topic, "read_uncommitted")
     try:
@@ -119,7 +130,7 @@ def _open_writer(bootstrap: str, topic: str, partition: int, position: int, end:
                 position = max(position, (message.offset() or 0) + (error is None))
                 value = message.value()
                 if error is None and message.key() == HEAD and value is not None:
-                    writer = read_head(value).writer
+                    writer = writer_of(value)
         return writer
     finally:
         consumer.close()

@@ -6,22 +6,17 @@ too many open leaves its sessions abandoned, unless another emitter still has th
 
 import hashlib
 from base64 import b64encode
+from collections.abc import Iterable
 from typing import Any
 
-from unmask.schemas.codes import Equivalence, FlawCause, UpstreamClass
+from unmask.schemas.codes import Equivalence, UpstreamClass
 from unmask.schemas.signatures import classify_signature, is_unreachable
 from unmask.streams.ledger.rules import FoldRules
-from unmask.streams.ledger.state import Emitter, PartitionState, Session
+from unmask.streams.ledger.session_life import abandon_session, leave_session
+from unmask.streams.ledger.session_work import SessionWork
+from unmask.streams.ledger.state import Beyond, Emitter, PartitionState, Session
 
-__all__ = [
-    "MAX_DEGRADED",
-    "MAX_FURTHER",
-    "abandon_sessions",
-    "fold_sessions",
-    "forget_session",
-    "leave_sessions",
-    "revive_sessions",
-]
+__all__ = ["MAX_DEGRADED", "MAX_FURTHER", "fold_sessions"]
 
 MAX_DEGRADED = 1024
 """Degraded operations that are known by name; further ones are by a digest, 48 bits each, and counted."""
@@ -29,7 +24,7 @@ MAX_FURTHER = 16_384
 """Further ones that are told apart for certain; of even more, those that one batch tells of are."""
 _MAX_MASKED = 64
 _MAX_TEARDOWNS = 8
-_SILENT = FlawCause.SILENT.value
+_MAX_MOVED = 256
 _EXHAUSTED = {UpstreamClass.RATE_LIMITED, UpstreamClass.QUOTA}
 
 
@@ -93,6 +88,36 @@ class _Naming:
         else:
             self._degrade(session_id, session, operation)
 
+    def select(self, selection: dict[str, Any]) -> None:
+        """A profile was chosen, persisted or cleared for it."""
+        work = self._work(selection)
+        if work is not None:
+            work.select(self._emitter_id, selection)
+
+    def progress(self, progress: dict[str, Any]) -> None:
+        """A call of one of its delegations ended."""
+        work, beyond = self._work(progress), self._emitter.beyond
+        if work is None:
+            return
+        moved = work.call(self._emitter_id, progress, beyond.moved if beyond is not None else ())
+        if moved:
+            _learn(self._emitter, moved)
+
+    def effect(self, effect: dict[str, Any]) -> None:
+        """Something became of an effect that one of its delegations wanted."""
+        work = self._work(effect)
+        if work is not None:
+            work.effect(self._emitter_id, effect)
+
+    def _work(self, event: dict[str, Any]) -> SessionWork | None:
+        session = self._named(event["session_id"], event["occurred_at"])
+        if session is None:
+            return None
+        work = session.work
+        if work is None:
+            work = session.work = SessionWork()
+        return work
+
     def tear_down(self, teardown: dict[str, Any]) -> None:
         """It ended."""
         session_id = teardown["session_id"]
@@ -144,8 +169,10 @@ class _Naming:
         emitter.open_sessions[session_id] = None
         if len(emitter.open_sessions) > self._rules.open_session_limit:
             oldest = next(iter(emitter.open_sessions))
-            _leave(self._state, oldest, self._emitter_id, emitter)
-            _abandon(self._state, oldest, self._emitter_id, self._state.sessions[oldest].last_seen_at, self.arrival)
+            leave_session(self._state, oldest, self._emitter_id, emitter)
+            abandon_session(
+                self._state, oldest, self._emitter_id, self._state.sessions[oldest].last_seen_at, self.arrival
+            )
 
     def _degrade(self, session_id: str, session: Session, operation: str) -> bool:
         """Counts the operation as degraded, once. Returns whether it is known by its name."""
@@ -169,7 +196,7 @@ def fold_sessions(
     state: PartitionState, rules: FoldRules, emitter_id: str, emitter: Emitter, batch: dict[str, Any], arrival: int,
     *, late: bool,
 ) -> None:  # fmt: skip
-    """Folds a batch's openings, masked errors, fallbacks and teardowns into the sessions that they name."""
+    """Folds what a batch says of sessions into the sessions that it names."""
     naming = _Naming(state, rules, emitter_id, emitter, arrival, late=late)
     for opening in batch["session_openings"]:
         naming.open(opening)
@@ -178,61 +205,26 @@ def fold_sessions(
     for fallback in batch["kernel_fallbacks"]:
         if fallback["session_id"] is not None:
             naming.fall_back(fallback)
+    for selection in batch["route_selections"]:
+        naming.select(selection)
+    for progress in batch["delegation_progress"]:
+        naming.progress(progress)
+    for effect in batch["delegation_effects"]:
+        naming.effect(effect)
     for teardown in batch["session_teardowns"]:
         naming.tear_down(teardown)
 
 
-def abandon_sessions(state: PartitionState, emitter_id: str, emitter: Emitter, at: int, arrival: int) -> None:
-    """The emitter fell silent: its open sessions are abandoned, unless another emitter has them open."""
-    for session_id in emitter.open_sessions:
-        _abandon(state, session_id, emitter_id, at, arrival)
-
-
-def leave_sessions(state: PartitionState, emitter_id: str, emitter: Emitter, at: int, arrival: int) -> None:
-    """The emitter closed: as abandon_sessions, and it will never say more of them."""
-    for session_id in list(emitter.open_sessions):
-        _leave(state, session_id, emitter_id, emitter)
-        _abandon(state, session_id, emitter_id, at, arrival)
-
-
-def revive_sessions(state: PartitionState, emitter: Emitter) -> None:
-    """The emitter was silent and sends again: what was abandoned for its silence goes on."""
-    for session_id in emitter.open_sessions:
-        session = state.sessions[session_id]
-        if session.abandoned_at is not None:
-            session.abandoned_at = session.ended_arrival = None
-            state.touched.sessions.add(session_id)
-
-
-def forget_session(state: PartitionState, session_id: str) -> None:
-    """Removes a session that ended long ago."""
-    session = state.sessions.pop(session_id)
-    for name in session.emitters:
-        if (emitter := state.emitters.get(name)) is not None:
-            emitter.sessions.discard(session_id)
-            emitter.open_sessions.pop(session_id, None)
-    state.touched.sessions.discard(session_id)
-    state.touched.removed_sessions.append(session_id)
+def _learn(emitter: Emitter, moved: Iterable[str]) -> None:
+    """Signals that were seen to move in one delegation of an emitter count as seen to move in its others."""
+    beyond = emitter.beyond = emitter.beyond or Beyond()
+    for signal in moved:
+        if signal not in beyond.moved:
+            beyond.moved[signal] = None
+            beyond.changed = True
+    while len(beyond.moved) > _MAX_MOVED:
+        del beyond.moved[next(iter(beyond.moved))]
 
 
 def _short(operation: str) -> str:
     return b64encode(hashlib.blake2b(operation.encode(), digest_size=6).digest()).decode()
-
-
-def _leave(state: PartitionState, session_id: str, emitter_id: str, emitter: Emitter) -> None:
-    emitter.open_sessions.pop(session_id, None)
-    state.sessions[session_id].open_on.discard(emitter_id)
-    state.touched.sessions.add(session_id)
-
-
-def _abandon(state: PartitionState, session_id: str, emitter_id: str, at: int, arrival: int) -> None:
-    session = state.sessions[session_id]
-    if session.abandoned_at is not None:
-        return
-    for name in session.open_on:
-        other = state.emitters.get(name)
-        if name != emitter_id and other is not None and other.unaccounted != _SILENT:
-            return
-    session.abandoned_at, session.ended_arrival = at, arrival
-    state.touched.sessions.add(session_id)
-    state.touched.urgent = True

@@ -7,8 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unmask.schemas.scope import Scope
+from unmask.streams.ledger.session_work import SessionWork
 
 __all__ = [
+    "RECENT",
+    "Beyond",
     "Cell",
     "Correction",
     "Emitter",
@@ -37,6 +40,10 @@ Labelled = tuple[str, str, str, int]
 """Measure, capability, code, and the moment as a number of grains."""
 Correction = tuple[str, int]
 """Emitter and batch_seq of a batch for windows whose cells were removed."""
+
+
+RECENT = 8
+"""Of so many batches of an emitter, the last by number, a digest is remembered. A power of 2."""
 
 
 @dataclass(slots=True)
@@ -72,6 +79,22 @@ class Gap:
 
 
 @dataclass(slots=True)
+class Beyond:
+    """What only few emitters have: see piece `E|`, which older workers pass over."""
+
+    claimed_start: int | None = None
+    """Its start as it says, where `started_at` is another instant."""
+    witnesses: list[str] = field(default_factory=list)
+    """Families beyond the first four of which it can tell, since the batch that first said so."""
+    moved: dict[str, None] = field(default_factory=dict)
+    """Signals that were seen to move in delegations of which it told, the newest at the end."""
+    losses: dict[str, list[Any]] = field(default_factory=dict)
+    """Stretches that lack events of such families: `from-to` -> cut before, cut after, and the families."""
+    changed: bool = field(default=False, compare=False)
+    """Whether its piece must be written anew. Not part of the state."""
+
+
+@dataclass(slots=True)
 class Emitter:
     """One emitter as far as its batches were read."""
 
@@ -97,6 +120,11 @@ class Emitter:
     """Sessions that name it. An index over the sessions, not kept in its own piece; so is the next."""
     open_sessions: dict[str, None] = field(default_factory=dict)
     """Sessions that are open on it, the one opened first in front."""
+    recent: list[int | None] = field(default_factory=lambda: [None] * RECENT)
+    """Digests of its last batches, each at its number modulo RECENT; None where it is not known."""
+    beyond: Beyond | None = None
+    said: dict[str, Any] | None = field(default=None, compare=False, repr=False)
+    """What its last batch said of it, compared with what is known here: the same object needs no second look."""
 
 
 @dataclass(slots=True)
@@ -129,6 +157,8 @@ class Session:
     abandoned_at: int | None = None
     ended_arrival: int | None = None
     """Broker's time at which it ended or was abandoned; it is removed some time later."""
+    work: SessionWork | None = None
+    """Selections, delegations, identity conflicts; None where there is none of it."""
 
 
 @dataclass(slots=True)
@@ -170,6 +200,10 @@ class Touched:
     removed_emitters: list[str] = field(default_factory=list)
     sessions: set[str] = field(default_factory=set)
     removed_sessions: list[str] = field(default_factory=list)
+    removed_beyond: list[str] = field(default_factory=list)
+    """Emitters among the removed ones that had something beyond."""
+    removed_work: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
+    """Removed sessions that had work, and its delegations."""
     stretches: dict[StretchId, Stretch] = field(default_factory=dict)
     """Windows are made of these only in the end: a long gap that is filled batch by batch changes with each."""
     flaws: list[FlawRecord] = field(default_factory=list)
@@ -177,7 +211,7 @@ class Touched:
     fallbacks: list[dict[str, Any]] = field(default_factory=list)
     quarantined: list[dict[str, Any]] = field(default_factory=list)
     urgent: bool = False
-    """Holds a fallback, masked error or teardown: the transaction ends at once."""
+    """Holds a fallback, masked error, teardown, selection or effect: the transaction ends at once."""
 
 
 @dataclass(slots=True)

@@ -1,6 +1,6 @@
 """The alerts of one table partition: what stands, what fires, and what must be said anew."""
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from typing import Any
 
 from unmask.streams.tables.alerts import FIRING, RESOLVED, resolved
@@ -48,6 +48,16 @@ class AlertBoard:
         self.note(identity, published)
         return published
 
+    def offer_past(self, record: dict[str, Any], revision: int) -> list[dict[str, Any]]:
+        """The records to publish for a condition that held and is over.
+
+        Where it was over before anybody could say that it fires, both is said now, one after the other.
+        """
+        fired = []
+        if record["alert_id"] not in self._stood:
+            fired = [self.offer({**record, "state": FIRING, "until": None}, revision)]
+        return [said for said in (*fired, self.offer(record, revision)) if said is not None]
+
     def settle(
         self, kind: str, still: Iterable[str], *, until: int, revision: int, prefix: str = ""
     ) -> list[dict[str, Any]]:
@@ -71,10 +81,11 @@ class AlertBoard:
         """What stands of a condition."""
         return self._stood.get(identity)
 
-    def prune(self, now: int) -> None:
-        """Forgets what was resolved more than a day ago."""
+    def prune(self, now: int, sessions: Container[str] = ()) -> None:
+        """Forgets what was resolved more than a day ago, but of `sessions`, which still tell of what is over."""
         for identity, stood in list(self._stood.items()):
-            if stood["state"] == RESOLVED and (stood["until"] or 0) < now - _DAY:
+            over = stood["state"] == RESOLVED and (stood["until"] or 0) < now - _DAY
+            if over and (stood["session_id"] is None or stood["session_id"] not in sessions):
                 del self._stood[identity]
 
     def __len__(self) -> int:

@@ -39,6 +39,7 @@ def alert(
     directive: str | None = None,
     causes: list[str] | None = None,
     facts: dict[str, int] | None = None,
+    delegation_id: str | None = None,
 ) -> dict[str, Any]:
     """An alert's record, all but its revision: firing, or resolved where `until` says since when it no longer holds."""
     return {
@@ -57,6 +58,7 @@ def alert(
         "directive": directive,
         "causes": (causes or [])[:_MAX_CAUSES],
         "facts": facts or {},
+        "delegation_id": delegation_id,
     }
 
 

@@ -2,10 +2,13 @@
 
 PENDING while somebody may still send for the window; else LOSSY where something of it is missing, or may be; else
 ABSENT where nobody witnessed it; else COMPLETE.
+
+Every emitter can tell of the first four families. Of one that was added since, an emitter proves something only if it
+says that it can tell of it; where nobody did, the family has no entry, which reads as ABSENT.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from unmask.schemas.codes import Evidence, Family, FlawCause
@@ -14,6 +17,8 @@ from unmask.schemas.scope import Scope
 __all__ = ["FAMILIES", "Flaw", "Loss", "family_evidence", "flaw_of"]
 
 FAMILIES = tuple(family.value for family in Family if family is not Family.UNKNOWN_FAMILY)
+_ADDED = frozenset((Family.ROUTE_SELECTION.value, Family.DELEGATION_PROGRESS.value, Family.DELEGATION_EFFECT.value))
+_NOBODY: Mapping[str, int] = {}
 _PENDING, _LOSSY = Evidence.PENDING.value, Evidence.LOSSY.value
 _ABSENT, _COMPLETE = Evidence.ABSENT.value, Evidence.COMPLETE.value
 _QUARANTINED = FlawCause.QUARANTINED.value
@@ -66,14 +71,22 @@ def flaw_of(record: dict[str, Any]) -> Flaw:
     return Flaw(record["offset"], None if scope is None else Scope(**scope), record["cause"], losses, unreadable)
 
 
-def family_evidence(*, pending: bool, flaws: Iterable[Flaw], witnesses: int) -> list[dict[str, Any]]:
-    """Evidence of every family, in the order of FAMILIES, as it stands in a window record.
+def family_evidence(
+    *, pending: bool, flaws: Iterable[Flaw], witnesses: int, told_by: Mapping[str, int] = _NOBODY
+) -> list[dict[str, Any]]:
+    """Evidence of every family that has an entry, in the order of FAMILIES, as it stands in a window record.
 
-    `flaws` are those that hold for the window and scope, `witnesses` the emitters that were open in it. What is known
-    to be missing is told in every state.
+    `flaws` are those that hold for the window and scope, `witnesses` the emitters that were open in it, and `told_by`
+    those of them that can tell of a family that was added. What is known to be missing is told in every state.
     """
     known = tuple(flaws)
-    return [_one(family, pending, known, witnesses) for family in FAMILIES]
+    entries = []
+    for family in FAMILIES:
+        if family not in _ADDED:
+            entries.append(_one(family, pending, known, witnesses))
+        elif told_by.get(family) or any(family in flaw.losses and flaw.spoils(family) for flaw in known):
+            entries.append(_one(family, pending, known, told_by.get(family, 0)))
+    return entries
 
 
 def _one(family: str, pending: bool, flaws: tuple[Flaw, ...], witnesses: int) -> dict[str, Any]:

@@ -62,7 +62,8 @@ class MarkBoard:
         self._marks[partition] = mark
         if mark.emitters:
             self.idle_since.pop(partition, None)
-        else:
+        elif mark.read_through:
+            # A partition of which nothing is proven yet is not idle since the beginning of time.
             self.idle_since.setdefault(partition, mark.read_through)
         if record["partitions"] != self.partitions:
             self.partitions = max(self.partitions, record["partitions"])

@@ -13,8 +13,10 @@ from unmask.schemas.windowing import LIFETIME, MICROS, window_end
 from unmask.schemas.wire import decode, decode_any
 from unmask.streams.tables.alert_board import AlertBoard
 from unmask.streams.tables.alerts import resolved, unverifiable_alert
+from unmask.streams.tables.finding_alerts import FINDING_KINDS
 from unmask.streams.tables.flow import Output, Source
 from unmask.streams.tables.rules import TableRules
+from unmask.streams.tables.session_alerts import SESSION_KINDS
 from unmask.streams.tables.session_table import KnownVerdicts, SessionTable
 from unmask.streams.tables.silence import absent_alert, owns_absence, silent_emitter_alerts, stalled_alerts
 from unmask.streams.tables.standing import (
@@ -35,7 +37,7 @@ from unmask.streams.tables.window_table import WindowId, WindowTable
 __all__ = ["TablePartition"]
 
 _TALLY_RECORDS = ("tally", "evidence_mark", "evidence_flaw")
-_SESSION_KINDS = (AlertKind.DEGRADED_SESSION.value, AlertKind.HARD_FAILURE.value, AlertKind.CONTRADICTION.value)
+_SESSION_KINDS = frozenset(kind.value for kind in (*SESSION_KINDS, *FINDING_KINDS))
 _WINDOWS_AT_ONCE = 500
 _SWEEP = MICROS
 _FORGET = 60 * MICROS
@@ -177,6 +179,8 @@ class TablePartition:
                 # A verdict stands although the snapshots that are left say nothing: it goes on to stand.
                 continue
             yield from self._offer(judged.alerts, self._session_revision())
+            for record in judged.past:
+                yield from map(_alert_output, self.alerts.offer_past(record, self._session_revision()))
 
     def _unverifiable(self, now: int) -> list[Output]:
         """Alerts to records on the verdict topic that cannot be believed; each stands until it is looked at again."""
@@ -248,7 +252,7 @@ class TablePartition:
         """Resolves what nothing will ever touch again, and forgets what is too old."""
         if now - self._forgot_at >= _FORGET:
             self._forgot_at = now
-            self.alerts.prune(now)
+            self.alerts.prune(now, self.sessions)
             self._forget_before(now - self._rules.window_horizon)
         read_through = self.windows.marks.closed_through or 0
         outputs = []

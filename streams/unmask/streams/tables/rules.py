@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from unmask.schemas.windowing import MICROS
 from unmask.streams.settings import StreamSettings
+from unmask.streams.verdict.delegation_rules import BLOCKED_TURNS
 
 __all__ = ["TableRules"]
 
@@ -21,6 +22,8 @@ class TableRules:
     threshold: float = 0.05
     fallback_rate_threshold: float = 0.05
     outage_sessions: int = 2
+    blocked_turns: int = BLOCKED_TURNS
+    """Turns with a refusal and without an accepted write, from which on enforcement is found to block."""
     alert_horizon: int = _HOUR
     """How long after its window's end a loss that never healed still fires."""
     window_horizon: int = 6 * 24 * _HOUR

@@ -6,7 +6,9 @@ from unmask.schemas.codes import AlertKind, Directive, Finding, VerdictKind
 from unmask.streams.tables.alerts import alert, alert_id
 from unmask.streams.verdict import SessionView
 
-__all__ = ["session_alerts"]
+__all__ = ["SESSION_KINDS", "session_alerts"]
+
+SESSION_KINDS = (AlertKind.DEGRADED_SESSION, AlertKind.HARD_FAILURE, AlertKind.CONTRADICTION)
 
 _DEGRADED, _FAILED = VerdictKind.DEGRADED_SUCCESS.value, VerdictKind.HARD_FAILURE.value
 _LOSSY = Finding.LOSSY_EVIDENCE.value

@@ -4,10 +4,11 @@ All snapshots of a session, whichever source partition they come from, are route
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from unmask.schemas.codes import Evidence, VerdictKind
+from unmask.streams.tables.finding_alerts import finding_alerts
 from unmask.streams.tables.rules import TableRules
 from unmask.streams.tables.session_alerts import session_alerts
 from unmask.streams.tables.standing_verdict import StandingVerdict
@@ -42,6 +43,8 @@ class JudgedSession:
     session_id: str
     verdict: dict[str, Any] | None
     alerts: list[dict[str, Any]]
+    past: list[dict[str, Any]] = field(default_factory=list)
+    """Alerts to what held and is over, perhaps before it was told of."""
     withdrawn: bool = False
     """Whether an operator withdrew the verdict, and nothing of the session happened since."""
 
@@ -133,18 +136,24 @@ class SessionTable:
             threshold=self._rules.threshold,
             obligations=self._obligations(session_id, view.predecessor, standing),
             accounts=self._accounts,
+            blocked_turns=self._rules.blocked_turns,
         )
         pending = verdict is not None and view.evidence is Evidence.PENDING
-        (self._pending.add if pending else self._pending.discard)(session_id)
+        # What is found of its recoveries waits for what others may still tell, also while it goes on.
+        waits = pending or (bool(view.selections) and not view.told)
+        (self._pending.add if waits else self._pending.discard)(session_id)
         digests = [] if verdict is None else [verdict["digest"]]
         digests += [] if standing is None else [standing.digest]
         discharges = [self._known.discharged_at(session_id, digest) for digest in digests]
         discharged_at = next((at for at in discharges if at is not None), None)
         withdrawn_at = self._known.withdrawn_at(session_id)
+        found = finding_alerts(view, verdict, blocked_turns=self._rules.blocked_turns, discharged_at=discharged_at)
+        sure = None if pending and _merely_unsure(verdict) else verdict
         return JudgedSession(
             session_id,
             verdict,
-            session_alerts(view, None if pending and _merely_unsure(verdict) else verdict, discharged_at=discharged_at),
+            [*session_alerts(view, sure, discharged_at=discharged_at), *found.current],
+            found.past,
             withdrawn=withdrawn_at is not None and view.last_seen_at <= withdrawn_at,
         )
 

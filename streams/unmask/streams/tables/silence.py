@@ -75,7 +75,10 @@ def absent_alert(board: MarkBoard, rules: TableRules) -> dict[str, Any] | None:
     if not board.complete or board.emitters or board.closed_through is None:
         return None
     size = rules.alert_seconds * MICROS
-    idle_since = max(since for source, since in board.idle_since.items() if source < board.partitions)
+    idle = [since for source, since in board.idle_since.items() if source < board.partitions]
+    if len(idle) < board.partitions:
+        return None
+    idle_since = max(idle)
     last = window_start(board.closed_through, rules.alert_seconds) - size
     if last < idle_since:
         return None

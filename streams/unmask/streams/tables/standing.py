@@ -16,6 +16,7 @@ from unmask.schemas.windowing import MICROS
 __all__ = ["Standing", "Stood", "content_digest", "is_scoped", "stood_window", "weight_of", "window_of"]
 
 _COUNTED = ("attempts", "fallbacks_total", "masked_errors", "emitters", "late", "skewed", "duplicates")
+_COUNTED_BY_CODE = ("teardowns_by_outcome", "selections", "delegation_calls", "delegation_effects")
 
 
 class Stood(NamedTuple):
@@ -34,7 +35,8 @@ def content_digest(record: dict[str, Any], *ignored: str) -> bytes:
 
 def weight_of(record: dict[str, Any]) -> int:
     """The sum of all that a window record counts; it never shrinks."""
-    return int(sum(record[name] for name in _COUNTED) + sum(record["teardowns_by_outcome"].values()))
+    counts = sum(record[name] for name in _COUNTED)
+    return int(counts + sum(sum(record[name].values()) for name in _COUNTED_BY_CODE))
 
 
 def window_of(key: str) -> tuple[int, int]:

@@ -7,7 +7,7 @@ partition's at a time of its own, and a worker may have read less than the one b
 from dataclasses import dataclass
 from typing import Any
 
-from unmask.schemas.codes import Directive, SessionOutcome, VerdictKind
+from unmask.schemas.codes import Directive, Finding, SessionOutcome, VerdictKind
 from unmask.streams.tables.standing import content_digest
 from unmask.streams.verdict.obligation import rank_of
 
@@ -16,6 +16,10 @@ __all__ = ["StandingVerdict", "may_replace", "next_sequence"]
 _KIND_RANK = {VerdictKind.CLEAN_SUCCESS: 0, VerdictKind.DEGRADED_SUCCESS: 1, VerdictKind.HARD_FAILURE: 2}
 # A session without a teardown may still get one; what a teardown once said is never unsaid.
 _OUTCOME_RANK = {SessionOutcome.UNKNOWN_OUTCOME.value: 1, SessionOutcome.FAILURE.value: 2}
+# What was seen once; that later snapshots keep less of it (their lists are bounded) takes nothing back.
+_SETTLED = frozenset(
+    finding.value for finding in (Finding.BUDGET_EXCEEDED, Finding.DUPLICATE_EFFECT, Finding.IDENTITY_CONFLICT)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,8 @@ class StandingVerdict:
     masked: int
     inherited_from: tuple[str, ...]
     inherited_cut: int
+    settled: frozenset[str]
+    """Findings that nothing later can take back."""
 
     @classmethod
     def of(cls, record: dict[str, Any]) -> "StandingVerdict":
@@ -51,6 +57,7 @@ class StandingVerdict:
             masked=len(record["masked"]) + record["masked_cut"],
             inherited_from=tuple(record["inherited_from"]),
             inherited_cut=record["inherited_cut"],
+            settled=_SETTLED.intersection(record["findings"]),
         )
 
 
@@ -63,8 +70,8 @@ def may_replace(standing: StandingVerdict, candidate: StandingVerdict) -> bool:
     if candidate.content == standing.content:
         return False
     if _covers(candidate, standing):
-        return not _denies(candidate, standing) or _severity(candidate) > _severity(standing)
-    return not _covers(standing, candidate) and _severity(candidate) > _severity(standing)
+        return not _denies(candidate, standing) or _is_worse(candidate, standing)
+    return not _covers(standing, candidate) and _is_worse(candidate, standing)
 
 
 def next_sequence(standing: StandingVerdict | None, now: int) -> int:
@@ -86,9 +93,15 @@ def _denies(candidate: StandingVerdict, standing: StandingVerdict) -> bool:
     return (
         candidate.degraded_operations < standing.degraded_operations
         or candidate.masked < standing.masked
+        or not candidate.settled >= standing.settled
         or _OUTCOME_RANK.get(candidate.outcome or "", 0) < _OUTCOME_RANK.get(standing.outcome or "", 0)
     )
 
 
-def _severity(verdict: StandingVerdict) -> tuple[int, int, int]:
-    return (_KIND_RANK[verdict.kind], rank_of(verdict.directive), verdict.degraded_operations)
+def _is_worse(candidate: StandingVerdict, standing: StandingVerdict) -> bool:
+    """By what it makes of the session; where that is the same, by what it counts, if it finds all that is settled."""
+    ranks = [(_KIND_RANK[verdict.kind], rank_of(verdict.directive)) for verdict in (candidate, standing)]
+    if ranks[0] != ranks[1]:
+        return ranks[0] > ranks[1]
+    counts = [(verdict.degraded_operations, len(verdict.settled)) for verdict in (candidate, standing)]
+    return candidate.settled >= standing.settled and counts[0] > counts[1]

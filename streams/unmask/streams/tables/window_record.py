@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
-from unmask.schemas.codes import Measure
+from unmask.schemas.codes import Enforcer, Measure
 from unmask.schemas.scope import Scope
 from unmask.streams.tables.cells import Label
 
@@ -14,12 +14,15 @@ _MASKED, _TEARDOWN = Measure.MASKED_ERROR.value, Measure.SESSION_TEARDOWN.value
 _EMITTERS, _LATE = Measure.EMITTERS.value, Measure.LATE.value
 _BY_CAPABILITY = (_ATTEMPT, _FALLBACK)
 _SKEWED, _DUPLICATES = Measure.SKEWED.value, Measure.DUPLICATES.value
+_SELECTION, _WITNESSES = Measure.ROUTE_SELECTION.value, Measure.WITNESSES.value
+_NOTHING, _NOBODY_KNOWN = "-", Enforcer.UNKNOWN_ENFORCER.value
+_PROGRESS, _EFFECT = Measure.DELEGATION_PROGRESS.value, Measure.DELEGATION_EFFECT.value
 
 
 class Counts:
     """Sums over cells, by code; those of measures without a code, as emitters and late, by measure."""
 
-    __slots__ = ("attempts", "fallbacks", "masked", "plain", "teardowns")
+    __slots__ = ("attempts", "calls", "effects", "fallbacks", "masked", "plain", "selections", "teardowns", "witnesses")
 
     def __init__(self) -> None:
         # Made for every label of a window whenever it is published, so that these are plain dictionaries.
@@ -28,9 +31,13 @@ class Counts:
         self.masked: dict[str, int] = {}
         self.teardowns: dict[str, int] = {}
         self.plain: dict[str, int] = {}
+        self.selections: dict[str, int] = {}
+        self.calls: dict[str, int] = {}
+        self.effects: dict[str, int] = {}
+        self.witnesses: dict[str, int] = {}
 
-    def add(self, measure: str, code: str, count: int) -> None:
-        """Adds what cells of one measure and code count together."""
+    def add(self, measure: str, capability: str, code: str, count: int) -> None:
+        """Adds what cells of one measure, capability and code count together."""
         if measure == _ATTEMPT:
             sums = self.attempts
         elif measure == _FALLBACK:
@@ -39,6 +46,15 @@ class Counts:
             sums = self.masked
         elif measure == _TEARDOWN:
             sums = self.teardowns
+        elif measure == _SELECTION:
+            sums, code = self.selections, f"{capability}.{code}"
+        elif measure == _PROGRESS:
+            sums = self.calls
+        elif measure == _EFFECT:
+            # A code of its own, since the label for nothing begins no token.
+            sums, code = self.effects, f"{_NOBODY_KNOWN if capability == _NOTHING else capability}.{code}"
+        elif measure == _WITNESSES:
+            sums, code = self.witnesses, capability
         else:
             sums, code = self.plain, measure
         sums[code] = sums.get(code, 0) + count
@@ -67,12 +83,12 @@ def count_cells(cells: Iterable[tuple[Label, int]]) -> dict[Scope, dict[str | No
         by_capability = scopes.get(scope)
         if by_capability is None:
             by_capability = scopes[scope] = {None: Counts()}
-        by_capability[None].add(measure, code, count)
+        by_capability[None].add(measure, capability, code, count)
         if count and measure in _BY_CAPABILITY:
             part = by_capability.get(capability)
             if part is None:
                 part = by_capability[capability] = Counts()
-            part.add(measure, code, count)
+            part.add(measure, capability, code, count)
     return scopes
 
 
@@ -106,4 +122,7 @@ def window_record(
         "duplicates": counts.plain.get(_DUPLICATES, 0),
         "quarantined": quarantined,
         "evidence": evidence,
+        "selections": dict(counts.selections),
+        "delegation_calls": dict(counts.calls),
+        "delegation_effects": dict(counts.effects),
     }

@@ -183,6 +183,7 @@ class WindowTable:
                 pending=still_open or self.marks.accounted_through(scope) < end,
                 flaws=(flaw for flaw in window.flaws.values() if flaw.scope is None or flaw.scope == scope),
                 witnesses=whole.emitters,
+                told_by=whole.witnesses,
             )
             for capability, part in by_capability.items():
                 records[window_key(start, seconds, scope, capability)] = window_record(
@@ -197,7 +198,9 @@ class WindowTable:
             total,
             emitters=total.emitters,
             quarantined=sum(flaw.unreadable for flaw in window.flaws.values()),
-            evidence=family_evidence(pending=pending, flaws=window.flaws.values(), witnesses=total.emitters),
+            evidence=family_evidence(
+                pending=pending, flaws=window.flaws.values(), witnesses=total.emitters, told_by=total.witnesses
+            ),
         )
         if pending:
             self._unsettled.add(window_id)

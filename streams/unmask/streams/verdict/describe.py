@@ -70,6 +70,10 @@ def _part(reached: str, evidence: str, fallbacks: str, contradicted: str) -> dic
         "teardowns": teardowns,
         "evidence": evidence if evidence != Evidence.PENDING else str(Evidence.COMPLETE),
         "abandoned_at": _AT if reached == _NOT_SAID else None,
+        "selections": [],
+        "selections_total": None,
+        "delegations": [],
+        "identity_conflicts": [],
     }
 
 

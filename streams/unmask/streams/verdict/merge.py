@@ -6,6 +6,7 @@ from typing import Any
 
 from unmask.schemas.codes import Evidence
 from unmask.schemas.scope import Scope
+from unmask.streams.verdict.delegations import Delegation, merge_delegations
 
 __all__ = ["SessionView", "merge_tallies"]
 
@@ -44,6 +45,22 @@ class SessionView:
     """Whether some emitter left it open before it ended, if it ended at all: what came after is not accounted for."""
     sources: tuple[tuple[int, int], ...]
     """Source partition and the offset before which everything has been taken into account."""
+    selections: tuple[dict[str, Any], ...] = ()
+    """All that are kept, of every emitter; `unmask.schemas.recovery` puts them in order."""
+    selections_cut_through: int | None = None
+    """Up to when selections may be missing, since snapshots keep the newest only; None where all are there."""
+    told: bool = True
+    """Whether no emitter may still tell something of the time up to `last_seen_at`; of an ended session the evidence
+    says so."""
+    delegations: tuple[Delegation, ...] = ()
+    """By identifier."""
+    identity_conflicts: tuple[str, ...] = ()
+    """Emitters whose identity another life claims too."""
+
+    @property
+    def identity_in_doubt(self) -> bool:
+        """Whether somebody claims what is somebody else's, so that it is not known who did what."""
+        return bool(self.identity_conflicts) or any(known.identity_conflicts for known in self.delegations)
 
     @property
     def ended(self) -> bool:
@@ -92,7 +109,26 @@ def merge_tallies(tallies: Iterable[dict[str, Any]], accounts: Mapping[int, int]
         # Whoever had accounted for all of the session's time when it left owes nothing: another one took it over.
         left_open=any(ended_at is None or part["abandoned_at"] < ended_at for part in left),
         sources=tuple((part["partition"], part["offset"]) for part in parts),
+        selections=tuple(selection for part in parts for selection in part["selections"]),
+        selections_cut_through=_selections_cut_through(parts),
+        told=bool(teardowns) or _told(parts, accounts or {}),
+        delegations=merge_delegations(parts),
+        identity_conflicts=tuple(sorted({emitter for part in parts for emitter in part["identity_conflicts"]})),
     )
+
+
+def _selections_cut_through(parts: list[dict[str, Any]]) -> int | None:
+    kept = [part["selections"] for part in parts if (part["selections_total"] or 0) > len(part["selections"])]
+    oldest = [min(selection["occurred_at"] for selection in selections) for selections in kept if selections]
+    return max(oldest, default=None)
+
+
+def _told(parts: list[dict[str, Any]], accounts: Mapping[int, int]) -> bool:
+    """Whether all that the session's emitters know of it up to now is known here; one alone tells in order."""
+    if len(parts) == 1 and len(parts[0]["emitters"]) <= 1:
+        return True
+    seen = max(part["last_seen_at"] for part in parts)
+    return all(part["abandoned_at"] is not None or accounts.get(part["partition"], -1) >= seen for part in parts)
 
 
 def _beginning(part: dict[str, Any]) -> tuple[int, int]:

@@ -1,6 +1,6 @@
 """The rules of the verdict (design, section 6), each a pure function of what is known."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from unmask.schemas.codes import Contradiction, Directive, Evidence, Finding, SessionOutcome, VerdictKind
@@ -49,8 +49,12 @@ def above_threshold(degradation: Degradation, threshold: float) -> bool:
 
 
 def evidence_of(view: SessionView) -> Evidence:
-    """What the session's events prove; an emitter that left it open without an end leaves a doubt, never a proof."""
-    if view.left_open and view.evidence is Evidence.COMPLETE:
+    """What the session's events prove.
+
+    An emitter that left it open without an end leaves a doubt, never a proof; so do two that claim one identity (rule
+    6), for what is told under it cannot be told apart.
+    """
+    if (view.left_open or view.identity_in_doubt) and view.evidence is Evidence.COMPLETE:
         return Evidence.LOSSY
     return view.evidence
 
@@ -96,8 +100,12 @@ def findings_of(
     evidence: Evidence,
     contradicted: Sequence[Contradiction],
     obligations: Sequence[Obligation],
+    beside: Collection[Finding] = (),
 ) -> list[Finding]:
-    """The patterns that hold, in the order of the enum."""
+    """The patterns that hold, in the order of the enum.
+
+    `beside` are those of its recoveries and delegations, which decide neither kind nor directive (rule 6).
+    """
     reported_success = claim is not None and claim.outcome is SessionOutcome.SUCCESS
     holds = {
         Finding.ABANDONED: view.left_open,
@@ -109,4 +117,7 @@ def findings_of(
         Finding.INHERITED: bool(obligations),
         Finding.LOSSY_EVIDENCE: evidence is not Evidence.COMPLETE,
     }
-    return [finding for finding, found in holds.items() if found]
+    found = {finding for finding, held in holds.items() if held} | {*beside}
+    if view.identity_in_doubt:
+        found.add(Finding.IDENTITY_CONFLICT)
+    return [finding for finding in Finding if finding in found]

@@ -10,8 +10,10 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from unmask.schemas.codes import AlertKind, Evidence, ReasonCode
+from unmask.streams.effects.status import EffectsStatus
 from unmask.streams.ledger.status import LedgerStatus
 from unmask.streams.tables.status import TablesStatus
+from unmask.streams.web.effects_metrics import effects_metrics
 from unmask.streams.web.overview import Overview, Totals
 
 __all__ = ["WorkerCollector"]
@@ -34,6 +36,7 @@ class WorkerCollector(Collector):
         capabilities: tuple[str, ...],
         ledger: Callable[[], LedgerStatus | None],
         tables: Callable[[], TablesStatus | None],
+        effects: Callable[[], EffectsStatus | None] = lambda: None,
         caught_up: Callable[[], bool] = lambda: True,
     ) -> None:
         self._read = read
@@ -41,6 +44,7 @@ class WorkerCollector(Collector):
         self._capabilities = capabilities
         self._ledger = ledger
         self._tables = tables
+        self._effects = effects
 
     def collect(self) -> Iterable[Any]:
         """All metric families."""
@@ -49,6 +53,7 @@ class WorkerCollector(Collector):
             yield from self._read(lambda overview: [*self._totals(overview), *self._now(overview)])
         yield from _ledger_metrics(self._ledger())
         yield from _tables_metrics(self._tables())
+        yield from effects_metrics(self._effects())
 
     def _totals(self, overview: Overview) -> Iterator[Any]:
         capabilities = sorted({*self._capabilities, *overview.capabilities()})
@@ -86,6 +91,7 @@ class WorkerCollector(Collector):
             attempts_by_capability.add_metric((capability,), tried)
         yield from (fallbacks, attempts, by_capability, attempts_by_capability)
         yield from _whole_scope_metrics(overview)
+        yield from _delegation_metrics(overview)
 
     def _now(self, overview: Overview) -> Iterator[Any]:
         evidence = GaugeMetricFamily(
@@ -142,6 +148,42 @@ def _whole_scope_metrics(overview: Overview) -> Iterator[Any]:
             told.add(scope.composition)
             compositions.add_metric((scope.composition, *scope[1:]), 1)
     yield from (masked, teardowns, *plain.values(), compositions)
+
+
+def _delegation_metrics(overview: Overview) -> Iterator[Any]:
+    """What hosts told of selections and delegations; the codes are closed sets, so that the series are few.
+
+    Trips of the progress breaker are not among them: they belong to sessions, which are forgotten.
+    """
+    selections = CounterMetricFamily(
+        "unmask_route_selections",
+        "Profiles chosen, persisted or cleared, by who chose and on which timeline.",
+        labels=("source", "timeline", *_SCOPE),
+    )
+    calls = CounterMetricFamily(
+        "unmask_delegation_calls", "Calls of delegations, by how they ended.", labels=("outcome", *_SCOPE)
+    )
+    effects = CounterMetricFamily(
+        "unmask_delegation_effects",
+        "Steps of effects by enforcer, among them refusals, appeals, and refusals that were shown to be wrong.",
+        labels=("enforcer", "step", *_SCOPE),
+    )
+    for scope, totals in sorted(overview.totals.items()):
+        record, where = totals.whole, (scope.release_line, scope.composition)
+        if record is None:
+            continue
+        for code, count in sorted(record["selections"].items()):
+            selections.add_metric((*_divided(code), *where), count)
+        for outcome, count in sorted(record["delegation_calls"].items()):
+            calls.add_metric((outcome, *where), count)
+        for code, count in sorted(record["delegation_effects"].items()):
+            effects.add_metric((*_divided(code), *where), count)
+    yield from (selections, calls, effects)
+
+
+def _divided(code: str) -> tuple[str, str]:
+    first, _, second = code.partition(".")
+    return first, second
 
 
 def _ledger_metrics(status: LedgerStatus | None) -> Iterator[Any]:

@@ -1,5 +1,7 @@
 """A ledger in a process of its own, to be killed and paused: `python ledger_worker.py SETTINGS_JSON`.
 
+The ledger of events, or with `"part": "effects"` that of effects.
+
 Prints one line of JSON whenever its condition changes. With `at` it hits itself with a signal at a named point of the
 nth transaction that moves an offset: `sent`, `offsets` (handed to the transaction), `committed`. With an n of 0 it
 waits for SIGUSR2 first and takes the next one.
@@ -18,6 +20,8 @@ from typing import Any
 from confluent_kafka import TopicPartition
 
 from unmask.schemas.topics import Topics
+from unmask.streams.effects import life as effects_life
+from unmask.streams.effects.service import EffectsService
 from unmask.streams.ledger import life
 from unmask.streams.ledger.outputs import Record
 from unmask.streams.ledger.service import LedgerService
@@ -75,8 +79,10 @@ def main() -> None:
     if (at := given.pop("at", None)) is not None:
         _Struck.point, _Struck.left, blow = at
         _Struck.blow = signal.Signals[blow]
-        vars(life)["Transactor"] = _Struck
-    service = LedgerService(StreamSettings(**given), topics)
+        for module in (life, effects_life):
+            vars(module)["Transactor"] = _Struck
+    kind = EffectsService if given.pop("part", "ledger") == "effects" else LedgerService
+    service = kind(StreamSettings(**given), topics)
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     signal.signal(signal.SIGUSR2, lambda *_: setattr(_Struck, "left", 1))

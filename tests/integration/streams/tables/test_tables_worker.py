@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 from confluent_kafka import Producer
-from tests.table_records import BLUE, masked, session_tally, teardown
+from tests.session_parts import delegation, refusal, selection
+from tests.table_records import BLUE, masked, session_tally, teardown, window_evidence
 from tests.tables_on_kafka import PARTITIONS, Stream, WorkerProcess, eventually
 
 from unmask.schemas import keys
@@ -29,6 +30,17 @@ def tally(measure: str, count: int, start: int, *, seconds: int = 60, offset: in
         "measure": measure, "capability": capability, "code": code, "count": count, "sessions": [], "correction": None,
     }  # fmt: skip
     return keys.tally_key(0, start, seconds, BLUE, measure, capability, code), record
+
+
+def grown(measure: str, count: int, *, capability: str, code: str = "-") -> Callable[[int, int], Any]:
+    """A cell of a measure that was added, for the window that is given."""
+
+    def at_window(start: int, seconds: int) -> Any:
+        _, record = tally(measure, count, start, seconds=seconds)
+        key = keys.tally_key(0, start, seconds, BLUE, measure, capability, code)
+        return key, {**record, "capability": capability, "code": code}
+
+    return at_window
 
 
 def now() -> int:
@@ -185,6 +197,56 @@ def test_a_successor_inherits_across_partitions_until_the_directive_is_carried_o
     )  # fmt: skip
     eventually(lambda: stream.newest("verdict")[second]["verdict"] == "CLEAN_SUCCESS")
     eventually(lambda: stream.newest("alert")[f"DEGRADED_SESSION|{first}"]["state"] == "RESOLVED")
+
+
+def test_recoveries_and_delegations_become_windows_alerts_and_findings(
+    stream: Stream, worker: Start, minute: Minute
+) -> None:
+    running = worker().wait_ready()
+    counted = {"capability": "-", "code": "succeeded"}
+    new = [
+        grown("witnesses", 1, capability="delegation_progress"),
+        grown("delegation_progress", 54, **counted),
+        grown("delegation_effect", 21, capability="effects", code="refused"),
+        grown("route_selection", 3, capability="auto", code="live"),
+    ]
+    stream.tally(tally("emitters", 1, minute(0)), *(one(minute(0), 60) for one in new), mark(minute(1) + 5 * MICROS))
+    stream.tally(*(one(0, 0) for one in new))
+    eventually(lambda: "COMPLETE" in states(stream, minute(0)))
+    window = stream.newest("window")[whole(minute(0))]
+    evidence = window_evidence(window)
+    assert evidence["delegation_progress"] == "COMPLETE"
+    assert "route_selection" not in evidence
+    assert (window["delegation_calls"], window["selections"]) == ({"succeeded": 54}, {"auto.live": 3})
+    assert window["delegation_effects"] == {"effects.refused": 21}
+
+    drift = [
+        selection("fast", 1, source="user", scope="session"),
+        selection("safe", 2, reason_code="timeout"),
+        selection("safe", 3),
+    ]
+    stuck = delegation(
+        tripped=True, trips=1, calls=54, succeeded=54, unchanged=53, longest_unchanged=53, blocked_turns=107,
+        longest_blocked=107, refusals=[refusal("effects", 107)],
+    )  # fmt: skip
+    told = {"selections": drift, "selections_total": 3, "delegations": [stuck]}
+    stream.session(session_tally("s1", **told))
+    expected = {
+        "PREFERENCE_DRIFT|s1": "FIRING", "STALLED_DELEGATION|s1|d1": "FIRING", "ENFORCEMENT_BLOCKED|s1|d1": "FIRING",
+    }  # fmt: skip
+    eventually(lambda: {key: alert["state"] for key, alert in stream.newest("alert").items()} == expected)
+    assert stream.newest("verdict") == {}
+    cleared = selection("safe", 4, timeline="cleared", cleared_by="runtime")
+    told |= {"selections": [*drift, cleared], "selections_total": 4}
+    stream.session(session_tally("s1", **told, offset=11, teardowns=[teardown(9)]))
+    verdict = eventually(lambda: stream.newest("verdict").get("s1"))
+    assert verify_digest(verdict)
+    assert (verdict["verdict"], verdict["user_profile"]) == ("CLEAN_SUCCESS", "fast")
+    assert verdict["findings"] == ["PREFERENCE_DRIFT", "STALLED_DELEGATION", "ENFORCEMENT_BLOCKED"]
+    assert [entry["delegation_id"] for entry in verdict["delegations"]] == ["d1"]
+    eventually(lambda: stream.newest("alert")["PREFERENCE_DRIFT|s1"]["state"] == "RESOLVED")
+    name = 'unmask_delegation_effects_total{composition="%s",enforcer="effects",release_line="r1",step="refused"}'
+    eventually(lambda: running.metrics().get(name % BLUE.composition) == 21.0)
 
 
 def test_all_workers_show_the_same_totals_and_a_restart_does_not_reset_them(stream: Stream, worker: Start) -> None:

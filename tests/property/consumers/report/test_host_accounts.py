@@ -20,7 +20,8 @@ def batch(seq: int, recorded: int, events: int, dropped: int) -> dict[str, Any]:
         "batch_seq": seq, "sent_at": seq, "closing": False,
         "accounts": [{"family": ATTEMPT, "recorded": recorded, "dropped": lost}],
         "route_attempts": [{"capability": "search", "entry_point": "chat", "occurred_at": [0] * events}],
-        "kernel_fallbacks": [], "masked_errors": [], "session_teardowns": [],
+        "kernel_fallbacks": [], "masked_errors": [], "session_teardowns": [], "route_selections": [],
+        "delegation_progress": [], "delegation_effects": [],
     }  # fmt: skip
 
 

@@ -9,7 +9,12 @@ from unmask.schemas.scope import Scope
 
 __all__ = ["FAMILIES", "TableReader"]
 
-FAMILIES = ("route_attempt", "kernel_fallback", "masked_error", "session_teardown")
+FAMILIES = (
+    "route_attempt", "kernel_fallback", "masked_error", "session_teardown", "route_selection", "delegation_progress",
+    "delegation_effect",
+)  # fmt: skip
+FIRST = FAMILIES[:4]
+"""Of these every emitter can tell."""
 SECOND = 1_000_000
 
 
@@ -71,7 +76,13 @@ class TableReader:
         for flaw in self.flaws.values():
             if (flaw["window_start"], flaw["window_seconds"]) == window and flaw["scope"] in (None, scope._asdict()):
                 spoilt |= {loss["family"] for loss in flaw["losses"]} or set(FAMILIES)
-        return [family for family in FAMILIES if family not in spoilt]
+        witnessed = {
+            t["capability"]
+            for t in self.tallies.values()
+            if (t["window_start"], t["window_seconds"], t["measure"]) == (start, seconds, "witnesses")
+            and Scope(**t["scope"]) == scope
+        }
+        return [f for f in FAMILIES if f not in spoilt and (f in FIRST or f in witnessed)]
 
 
 def counts_of(readers: Iterable[TableReader]) -> Counter[tuple[Any, ...]]:

@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.property.streams.ledger.reference_work import Told, WorkFacts
 from tests.property.streams.ledger.world import Logged
 
 from unmask.schemas.scope import Scope
@@ -24,7 +25,14 @@ EVENTS = {
     "kernel_fallback": "kernel_fallbacks",
     "masked_error": "masked_errors",
     "session_teardown": "session_teardowns",
+    "route_selection": "route_selections",
+    "delegation_progress": "delegation_progress",
+    "delegation_effect": "delegation_effects",
 }
+WORK = ("route_selection", "delegation_progress", "delegation_effect")
+NAMING = (*EVENTS.values(), "session_openings")
+REMEMBERED = 8
+"""Of so many batches, the last by number, it is known whether one that comes again is the same."""
 CountKey = tuple[Scope, str, str, str, int, int]
 """Scope, measure, capability, code, start, seconds."""
 FlawKey = tuple[int, int, Scope | None, str | None, int, int, str, frozenset[str]]
@@ -71,6 +79,12 @@ class Known:
     last_arrival: int = 0
     heartbeat: int = 0
     closed: bool = False
+    claim: tuple[int, dict[str, str]] = (0, {})
+    """What it said of itself: start and scope."""
+    witnesses: list[str] = field(default_factory=list)
+    moved: set[str] = field(default_factory=set)
+    disputed: list[tuple[int, int]] = field(default_factory=list)
+    """Stretches of which batches told that were not its own."""
 
 
 @dataclass
@@ -87,6 +101,7 @@ class SessionFacts:
     unproven: set[str] = field(default_factory=set)
     proven: set[str] = field(default_factory=set)
     teardowns: list[int] = field(default_factory=list)
+    work: WorkFacts = field(default_factory=WorkFacts)
 
 
 class Reference:
@@ -121,8 +136,12 @@ class Reference:
         if known is None:
             started = min(said["started_at"], arrival) if sent > arrival + SKEW else min(said["started_at"], sent)
             known = self.emitters[name] = Known(Scope(**said["scope"]), [Accepted(0, started, False, None)])
-        known.last_arrival = max(known.last_arrival, arrival)
+            known.claim = (said["started_at"], said["scope"])
         place = bisect_left([a.seq for a in known.accepted], seq)
+        if known.claim != (said["started_at"], said["scope"]) or self._is_other(known, place, batch):
+            self._refuse(name, known, batch, arrival)
+            return
+        known.last_arrival = max(known.last_arrival, arrival)
         if place < len(known.accepted) and known.accepted[place].seq == seq:
             self._count(known.scope, "duplicates", "-", "-", arrival)
             return
@@ -132,6 +151,7 @@ class Reference:
             ahead = sent > arrival + SKEW
             cut = max(left.cut, arrival if ahead else sent)
             self._witness(known.scope, left, cut)
+            self._witness_families(known, left, cut, batch["witnesses"])
         else:
             right = known.accepted[place]
             ahead = right.ahead and sent > right.cut
@@ -168,6 +188,12 @@ class Reference:
             add("masked_error", event["upstream"], kind, event["occurred_at"])
         for event in accepted.events("session_teardown"):
             add("session_teardown", "-", event["outcome"], event["occurred_at"])
+        for event in accepted.events("route_selection"):
+            add("route_selection", event["source"], event["timeline"], event["occurred_at"])
+        for event in accepted.events("delegation_progress"):
+            add("delegation_progress", "-", event["outcome"], event["occurred_at"])
+        for event in accepted.events("delegation_effect"):
+            add("delegation_effect", event["enforcer"] or "-", event["step"], event["occurred_at"])
 
     def _witness(self, scope: Scope, left: Accepted, cut: int) -> None:
         first = left.batch is None
@@ -176,6 +202,46 @@ class Reference:
                 self.counts[scope, "emitters", "-", "-", start, seconds] += 1
         if first:
             self.counts[scope, "emitters", "-", "-", 0, 0] += 1
+
+    def _witness_families(self, known: Known, left: Accepted, cut: int, said: list[str]) -> None:
+        for family in known.witnesses:
+            for start, seconds in self._windows(left.cut, cut):
+                if start > left.cut:
+                    self.counts[known.scope, "witnesses", family, "-", start, seconds] += 1
+        for family in said:
+            if family not in known.witnesses:
+                known.witnesses.append(family)
+                for start, seconds in (*self._windows(left.cut, cut), (0, 0)):
+                    self.counts[known.scope, "witnesses", family, "-", start, seconds] += 1
+
+    # Identity.
+
+    @staticmethod
+    def _is_other(known: Known, place: int, batch: dict[str, Any]) -> bool:
+        """Whether another batch was read under this number, and that is still known."""
+        seq, newest = batch["batch_seq"], known.accepted[-1].seq
+        if place == len(known.accepted) or known.accepted[place].seq != seq or seq <= newest - REMEMBERED:
+            return False
+        return known.accepted[place].batch != batch
+
+    def _refuse(self, name: str, known: Known, batch: dict[str, Any], arrival: int) -> None:
+        cut = known.accepted[-1].cut
+        instants = [at for group in batch["route_attempts"] for at in group["occurred_at"]]
+        instants += [event["occurred_at"] for field_name in NAMING for event in batch[field_name]]
+        first = min([cut, *instants])
+        last = max(arrival, cut, min(max(instants, default=0), arrival + SKEW))
+        for start, seconds in self._windows(first, last):
+            for scope in {known.scope, Scope(**batch["emitter"]["scope"])}:
+                self.flaws.add((start, seconds, scope, name, -1, -1, "identity", frozenset()))
+        beside = [(a, b) for a, b in known.disputed if not (first <= b and a <= last)]
+        touching = [stretch for stretch in known.disputed if stretch not in beside]
+        ends = [first, last, *(end for stretch in touching for end in stretch)]
+        known.disputed = [*beside, (min(ends), max(ends))]
+        named = {event["session_id"] for field_name in NAMING for event in batch[field_name]}
+        for session_id, facts in self.sessions.items():
+            is_open = name in facts.emitters and not facts.teardowns and not known.closed
+            if is_open or session_id in named:
+                facts.work.disputed.add(name)
 
     def _count(self, scope: Scope, measure: str, capability: str, code: str, at: int) -> None:
         for start, seconds in (*self._windows(at, at), (0, 0)):
@@ -217,13 +283,15 @@ class Reference:
             lost = self.lossy_families(left, right)
             if not lost:
                 continue
-            drops = {}
+            drops, any_drops = {}, False
             for family in lost:
                 before = left.books().get(family, (0, Counter()))[1]
                 after = right.books().get(family, (0, Counter()))[1]
                 drops[family] = sum(after.values()) - sum(before.values())
+                # Of two lives with one name, one may have dropped what the other has not.
+                any_drops = any_drops or +before != +after
             shipped = any(n - drops[family] > 0 for family, n in lost.items())
-            cause = "gap" if right.seq > left.seq + 1 and shipped else "dropped" if any(drops.values()) else "miscount"
+            cause = "gap" if right.seq > left.seq + 1 and shipped else "dropped" if any_drops else "miscount"
             for start, seconds in self._windows(left.cut, right.cut):
                 key = (start, seconds, known.scope, name, left.seq, right.seq, cause, frozenset(lost))
                 self.flaws.add(key)
@@ -272,18 +340,33 @@ class Reference:
                     facts.degraded.add(fallback["operation_id"])
         for teardown in batch["session_teardowns"]:
             named(teardown).teardowns.append(min(teardown["occurred_at"], latest))
+        for selection in batch["route_selections"]:
+            named(selection).work.selections.append((name, _within(selection, latest)))
+        for event in (*batch["delegation_progress"], *batch["delegation_effects"]):
+            work, moved = named(event).work, self.emitters[name].moved
+            work.told.append(Told(name, _within(event, latest), frozenset(moved)))
+            if "outcome" in event:
+                moved.update(work.moved_by(event["delegation_id"]))
 
     def session_lossy(self, facts: SessionFacts) -> bool:
         """Whether events of the session are missing, or may be."""
         begin, end = facts.opened or 0, max(facts.teardowns, default=1 << 62)
+        if facts.work.disputed:
+            return True
         for name in facts.emitters:
             known = self.emitters[name]
             for left, right in zip(known.accepted, known.accepted[1:], strict=False):
                 lossy = set(self.lossy_families(left, right)) - {"route_attempt"}
+                if name not in facts.work.selecting():
+                    lossy -= {"route_selection"}
+                if name not in facts.work.delegating():
+                    lossy -= {"delegation_progress", "delegation_effect"}
                 # Everything up to its cut is the left one's; where there is but one cut, nobody can tell.
                 behind = left.cut < end or left.cut == right.cut == end
                 if lossy and begin <= right.cut and behind:
                     return True
+            if any(begin <= last and (first < end or first == last == end) for first, last in known.disputed):
+                return True
             if self.silence(known)[0] is not None and known.accepted[-1].cut < end:
                 return True
         return False
@@ -292,3 +375,12 @@ class Reference:
         """Whether nobody who named the session can still end it."""
         names = [self.emitters[name] for name in facts.emitters]
         return not facts.teardowns and all(known.closed or self.silence(known)[0] == "silent" for known in names)
+
+
+def _within(event: dict[str, Any], latest: int) -> dict[str, Any]:
+    """An event not after an instant; what it says of its own end is as long after it as before."""
+    by = max(0, event["occurred_at"] - latest)
+    moved = event | {"occurred_at": event["occurred_at"] - by}
+    if event.get("expires_at") is not None:
+        moved["expires_at"] = event["expires_at"] - by
+    return moved

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from tests.property.streams.ledger.reader import FAMILIES, TableReader, counts_of, flaws_of
-from tests.property.streams.ledger.reference import Reference
+from tests.property.streams.ledger.reference import EVENTS, WORK, Reference
 from tests.property.streams.ledger.worker import Worker
 from tests.property.streams.ledger.world import Logged
 from tests.unit.streams.ledger.emitting import MINUTE, SCOPE, SECOND, T0, Life
@@ -28,6 +28,7 @@ RULES = FoldRules(window_seconds=(60, 300), horizon_us=600 * SECOND, write_off_u
 _MOST_HOSTS = 3
 _SKEWS = (0, 0, 0, -20 * SECOND, 290 * SECOND, 90 * MINUTE)
 _PAUSES = (SECOND, 9 * SECOND, 40 * SECOND, 6 * MINUTE, 30 * MINUTE)
+_RECORDED = tuple(family for family in FAMILIES if family != "session_teardown")
 _GARBLED = b"\xc3\x01 no batch"
 picks = st.integers(0, 1_000)
 
@@ -104,7 +105,7 @@ class IntakeMachine(RuleBasedStateMachine):
         host.cut(self.now)
         self.hosts.append(host)
 
-    @rule(pick=picks, family=st.sampled_from(FAMILIES[:3]), n=st.integers(1, 15))
+    @rule(pick=picks, family=st.sampled_from(_RECORDED), n=st.integers(1, 15))
     def record(self, pick: int, family: str, n: int) -> None:
         host = self._host(pick)
         if host.closed:
@@ -115,8 +116,16 @@ class IntakeMachine(RuleBasedStateMachine):
                 host.life.attempt(at)
             elif family == "kernel_fallback":
                 host.life.fallback(at)
-            else:
+            elif family == "masked_error":
                 host.life.masked(at, operation_id=f"op-{pick}")
+            elif family == "route_selection":
+                host.life.select(at)
+            elif family == "delegation_progress":
+                host.life.progress(at, state_digest=f"state-{pick % 3}")
+            else:
+                host.life.effect(at, "refused")
+        if family in WORK and family not in host.life.witnesses:
+            host.life.witnesses += (family,)
 
     @rule(pick=picks)
     def drop(self, pick: int) -> None:
@@ -140,6 +149,23 @@ class IntakeMachine(RuleBasedStateMachine):
         host = self._host(pick)
         if host.arrived:
             self._log(host, host.arrived[other % len(host.arrived)])
+
+    @rule(pick=picks, other=picks)
+    def deliver_other_content(self, pick: int, other: int) -> None:
+        """A number that was read comes again, and is not the same batch."""
+        host = self._host(pick)
+        if host.arrived:
+            batch = host.arrived[other % len(host.arrived)]
+            self._log(host, batch | {"sent_at": batch["sent_at"] + 1})
+
+    @rule(pick=picks, other=picks)
+    def deliver_another_life(self, pick: int, other: int) -> None:
+        """Somebody else claims to be the host, with a number that may come only later."""
+        host = self._host(pick)
+        if host.arrived:
+            batch = host.arrived[other % len(host.arrived)]
+            emitter = batch["emitter"] | {"started_at": batch["emitter"]["started_at"] + 1}
+            self._log(host, batch | {"emitter": emitter, "batch_seq": batch["batch_seq"] + other % 3})
 
     @rule(pick=picks, other=picks)
     def give_up(self, pick: int, other: int) -> None:
@@ -238,8 +264,8 @@ class IntakeMachine(RuleBasedStateMachine):
         for host in self.hosts:
             for batch in host.arrived:
                 arrived["route_attempt"] += sum(len(group["occurred_at"]) for group in batch["route_attempts"])
-                arrived["kernel_fallback"] += len(batch["kernel_fallbacks"])
-                arrived["masked_error"] += len(batch["masked_errors"])
+                for family, name in EVENTS.items():
+                    arrived[family] += len(batch[name])
         return +arrived
 
 

@@ -3,6 +3,7 @@
 from itertools import product
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -13,6 +14,9 @@ from unmask.streams.ledger.accounting import read_account
 from unmask.streams.ledger.intake import Intake
 from unmask.streams.ledger.quick_read import QuickReader
 
+WITNESSED = ("route_selection", "delegation_progress", "delegation_effect")
+_FIRST = ("kernel_fallbacks", "masked_errors", "session_openings", "session_teardowns")
+_NEW = ("route_selections", "delegation_progress", "delegation_effects")
 LABELS = ("retrieval", "answer", "tool_call", "POST_v1")
 instants = st.one_of(
     st.integers(1_700_000_000_000_000, 1_900_000_000_000_000), st.integers(0, 200), st.integers(0, 7 * 10**15)
@@ -47,11 +51,10 @@ def attempt_groups(draw: st.DrawFn) -> dict[str, Any]:
 def batches(draw: st.DrawFn) -> dict[str, Any]:
     groups = draw(st.lists(attempt_groups(), max_size=5))
     whole = sample("event_batch")
-    families = draw(st.lists(st.sampled_from(("route_attempt", "masked_error", "kernel_fallback")), unique=True))
-    with_rest = draw(st.booleans())
-    empty: dict[str, list[Any]] = {
-        name: [] for name in ("kernel_fallbacks", "masked_errors", "session_openings", "session_teardowns")
-    }
+    families = draw(st.lists(st.sampled_from(("route_attempt", "masked_error", "delegation_effect")), unique=True))
+    # The first version has no place for what is in `_NEW`; a batch with nothing of it is written in that.
+    kept = draw(st.sampled_from(((), (*_FIRST, *_NEW), _FIRST, _NEW, ("route_selections",), ("delegation_progress",))))
+    witnesses = draw(st.lists(st.sampled_from(WITNESSED), unique=True))
     return {
         **whole,
         "batch_seq": draw(st.integers(1, 10**12)),
@@ -66,7 +69,8 @@ def batches(draw: st.DrawFn) -> dict[str, Any]:
             for family in families
         ],
         "route_attempts": groups,
-        **({} if with_rest else empty),
+        **{name: [] for name in (*_FIRST, *_NEW) if name not in kept},
+        "witnesses": witnesses,
     }
 
 
@@ -78,10 +82,15 @@ class General(Intake):
         self._quick = None
 
 
-def met_before() -> tuple[Intake, Intake, bytes]:
-    """An intake that knows the emitter and the labels, and one that always decodes."""
+def met_before(like: dict[str, Any] | None = None) -> tuple[Intake, Intake, bytes]:
+    """An intake that knows the emitter and the labels, and one that always decodes.
+
+    What was met was of the version in which `like` is written, the second by default, and had the same witnesses.
+    """
     quick, general = Intake(), General()
     first = sample("event_batch")
+    if like is not None:
+        first |= {name: like[name] for name in (*_NEW, "witnesses")}
     first["route_attempts"] = [
         {"capability": capability, "entry_point": entry_point, "occurred_at": [1], "run_id": []}
         for capability, entry_point in product(LABELS, LABELS)
@@ -98,17 +107,18 @@ def plain(batch: dict[str, Any]) -> dict[str, Any]:
         {**group, "occurred_at": [int(instant) for instant in group["occurred_at"]], "run_id": []}
         for group in batch["route_attempts"]
     ]
+    # What a batch that was read quickly does not hold, it leaves out.
+    rest = {name: list(batch.get(name, ())) for name in (*_FIRST, *_NEW, "witnesses")}
     accounts = [{**account, "dropped": list(account["dropped"])} for account in batch.get("accounts", ())]
     if "accounts" not in batch:
         shipped, dropped, events = batch["summary"][2]
         accounts = [{"family": family, "recorded": n, "dropped": []} for family, n in shipped.items()]
-        assert (shipped, dropped, events) == read_account({**batch, "accounts": accounts})
+        assert (shipped, dropped, events) == read_account({**batch, **rest, "accounts": accounts})
     if "summary" in batch:
         attempts = [int(instant) for group in batch["route_attempts"] for instant in group["occurred_at"]]
         assert not attempts or batch["summary"][:2] == (min(attempts), max(attempts))
-    rest = ("kernel_fallbacks", "masked_errors", "session_openings", "session_teardowns")
     told = {name: value for name, value in batch.items() if name != "summary"}
-    return {**told, "route_attempts": groups, "accounts": accounts, **{name: list(batch[name]) for name in rest}}
+    return {**told, "route_attempts": groups, "accounts": accounts, **rest}
 
 
 def outcome(intake: Intake, key: bytes, value: bytes) -> dict[str, Any] | str:
@@ -119,18 +129,18 @@ def outcome(intake: Intake, key: bytes, value: bytes) -> dict[str, Any] | str:
         return str(error.reason)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(batches())
 def test_a_batch_reads_the_same_both_ways(batch: dict[str, Any]) -> None:
-    quick, general, key = met_before()
+    quick, general, key = met_before(batch)
     value = encode("event_batch", batch)
     assert outcome(quick, key, value) == outcome(general, key, value)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=150)
 @given(batches(), st.data())
 def test_damaged_bytes_are_read_or_refused_the_same_both_ways(batch: dict[str, Any], data: st.DataObject) -> None:
-    quick, general, key = met_before()
+    quick, general, key = met_before(batch)
     value = bytearray(encode("event_batch", batch))
     at = data.draw(st.integers(0, len(value) - 1))
     if data.draw(st.booleans()):
@@ -141,17 +151,21 @@ def test_damaged_bytes_are_read_or_refused_the_same_both_ways(batch: dict[str, A
 
 
 @settings(deadline=None, max_examples=300)
-@given(instants, instants, st.integers(1, 10**12), st.integers(0, 10**12), st.booleans(), run_ids, st.data())
+@given(
+    instants, instants, st.integers(1, 10**12), st.integers(0, 10**12), st.booleans(), run_ids,
+    st.lists(st.sampled_from(WITNESSED), unique=True), st.data(),
+)  # fmt: skip
 def test_a_batch_of_one_attempt_reads_the_same_both_ways(
-    sent: int, at: int, seq: int, recorded: int, closing: bool, run_id: str, data: st.DataObject
+    sent: int, at: int, seq: int, recorded: int, closing: bool, run_id: str, witnesses: list[str], data: st.DataObject
 ) -> None:
-    quick, general, key = met_before()
     group = {"capability": "answer", "entry_point": "POST_v1", "occurred_at": [at], "run_id": [run_id][: recorded % 2]}
     batch = {
         **sample("event_batch"), "batch_seq": seq, "sent_at": sent, "closing": closing, "route_attempts": [group],
         "accounts": [{"family": "route_attempt", "recorded": recorded, "dropped": []}], "kernel_fallbacks": [],
-        "masked_errors": [], "session_openings": [], "session_teardowns": [],
+        "masked_errors": [], "session_openings": [], "session_teardowns": [], **{name: [] for name in _NEW},
+        "witnesses": witnesses,
     }  # fmt: skip
+    quick, general, key = met_before(batch)
     value = encode("event_batch", batch)
     assert outcome(quick, key, value) == outcome(general, key, value)
     place = data.draw(st.integers(0, len(value) - 1))
@@ -171,6 +185,27 @@ def test_the_usual_batch_of_a_known_emitter_is_read_quickly() -> None:
     read = intake._quick.read(key, encode("event_batch", batch))
     assert read is not None
     assert [int(instant) for instant in read["route_attempts"][0]["occurred_at"]] == times
+
+
+@pytest.mark.parametrize("witnesses", [[], ["route_selection"], ["delegation_progress", "delegation_effect"]])
+def test_a_heartbeat_is_read_quickly_whatever_its_emitter_witnesses(witnesses: list[str]) -> None:
+    batch = sample("event_batch") | {name: [] for name in ("accounts", "route_attempts", *_FIRST, *_NEW)}
+    batch["witnesses"] = witnesses
+    intake, _, key = met_before(batch)
+    assert intake._quick is not None
+    read = intake._quick.read(key, encode("event_batch", batch))
+    assert read is not None
+    assert read["summary"][2] == ({}, {}, {})
+    assert read.get("witnesses", ()) == tuple(witnesses)
+    assert ("witnesses" in read) is bool(witnesses)
+
+
+def test_a_heartbeat_is_read_quickly_from_the_second_one_on_that_says_what_its_emitter_witnesses() -> None:
+    batch = sample("event_batch") | {name: [] for name in ("accounts", "route_attempts", *_FIRST, *_NEW)}
+    intake, general, key = met_before()
+    value = encode("event_batch", batch | {"witnesses": ["delegation_effect", "route_selection"]})
+    assert outcome(intake, key, value) == outcome(general, key, value)
+    assert intake.read(key, value)["witnesses"] == ("delegation_effect", "route_selection")
 
 
 def test_an_emitter_that_was_not_met_is_left_to_the_general_decoder() -> None:

@@ -53,7 +53,8 @@ class Worker:
         for offset in range(self.state.next_offset, min(len(self.log), self.state.next_offset + n)):
             record = self.log[offset]
             if record.batch is not None:
-                fold_batch(self.state, self.rules, offset, record.arrival, record.batch)
+                batch = record.batch | {"digest": record.digest}
+                fold_batch(self.state, self.rules, offset, record.arrival, batch)
             else:
                 fold_unreadable(self.state, self.rules, offset, record.arrival, self._entry(offset, record))
 

@@ -6,6 +6,7 @@ All randomness is one seed. The world knows the truth: every event that any host
 from dataclasses import dataclass, field
 from random import Random
 from typing import Any, NamedTuple
+from zlib import crc32
 
 from tests.unit.streams.ledger.emitting import MINUTE, SCOPE, SECOND, T0, Life
 
@@ -16,6 +17,7 @@ __all__ = ["Event", "Faults", "Host", "Logged", "World"]
 SCOPES = (SCOPE, Scope("r2", *SCOPE[1:]))
 _CAPABILITIES = ("search", "index")
 _SIGNATURES = ("HTTP_503", "HTTP_404", "TIMEOUT_5000ms", "RATE_LIMITED")
+_APPEALS = ("appealed", "vindicated")
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,8 @@ class Faults:
     """Share of hosts with a wrong clock."""
     dies: float = 0.3
     """Share of hosts that stop without closing."""
+    twins: float = 0.0
+    """Share of hosts of which another life claims to be."""
     heals: bool = False
     """Whether everything that is late or lost arrives in the end."""
 
@@ -54,6 +58,7 @@ class Logged(NamedTuple):
     arrival: int
     key: str | None
     batch: dict[str, Any] | None
+    digest: int | None = None
 
 
 @dataclass
@@ -72,6 +77,7 @@ class Host:
     lost: list[dict[str, Any]] = field(default_factory=list)
     sessions: list[str] = field(default_factory=list)
     over: bool = False
+    runs: int = 0
 
     @property
     def ahead(self) -> bool:
@@ -138,6 +144,20 @@ class World:
         )  # fmt: skip
         self.hosts.append(host)
         self._cut(host)
+        if pick.random() < self.faults.twins:
+            self._twin(host)
+
+    def _twin(self, host: Host) -> None:
+        """Another life under the same id: a copy that begins as the host did, or one that says otherwise."""
+        pick = self.random
+        life, twin = host.life, pick.choice(("copy", "later", "other scope"))
+        other = Life(life.emitter_id, life.started_at, life.scope, heartbeat_ms=life.heartbeat_ms)
+        if twin == "later":
+            other.started_at += pick.randrange(1, MINUTE)
+        elif twin == "other scope":
+            other.scope = SCOPES[1] if life.scope == SCOPES[0] else SCOPES[0]
+        begins = max(host.last_cut, other.started_at)
+        self.hosts.append(Host(other, host.partition, host.offset, begins, ends_at=host.ends_at, closes=host.closes))
 
     def _live(self, host: Host) -> None:
         pick = self.random
@@ -156,7 +176,7 @@ class World:
     def _record(self, host: Host) -> None:
         pick, life = self.random, host.life
         at = self._moment(host)
-        what = pick.choice(("attempt", "attempt", "attempt", "fallback", "masked", "session", "end"))
+        what = pick.choice(("attempt", "attempt", "attempt", "fallback", "masked", "session", "end", "work", "work"))
         family = None
         if what == "attempt":
             life.attempt(at, capability=pick.choice(_CAPABILITIES))
@@ -173,6 +193,8 @@ class World:
                 equivalence=pick.choice(("bit_for_bit", "unproven")),
             )  # fmt: skip
             family = "masked_error"
+        elif what == "work" and host.sessions:
+            self._work(host, at)
         elif what == "session":
             self._open(host, at)
         elif what == "end" and host.sessions:
@@ -182,6 +204,43 @@ class World:
             family = "session_teardown"
         if family is not None:
             host.uncut.append((family, at))
+
+    def _work(self, host: Host, at: int) -> None:
+        """A selection, calls of a delegation, or an effect of one. With the first of a kind the host witnesses it."""
+        pick, life = self.random, host.life
+        session = pick.choice(host.sessions)
+        if pick.random() < 0.1:
+            host.runs += 1
+        # Once in a while two hosts claim one run.
+        run = "run-of-all" if pick.random() < 0.3 else f"{life.emitter_id}-run-{host.runs}"
+        common = {"delegation_id": f"delegation-{pick.randrange(2)}", "invocation_id": run, "turn": pick.randrange(4)}
+        family = pick.choice(("route_selection", "delegation_progress", "delegation_effect", "delegation_effect"))
+        before = len(life.pending)
+        if family not in life.witnesses:
+            life.witnesses += (family,)
+        if family == "route_selection":
+            life.select(
+                at, session, turn=pick.randrange(4), profile=f"profile-{pick.randrange(3)}",
+                source=pick.choice(("user", "auto")), timeline=pick.choice(("live", "persisted", "cleared")),
+                expires_at=pick.choice((None, at + MINUTE)),
+            )  # fmt: skip
+        elif family == "delegation_progress":
+            signal, states = pick.choice((None, "tests", "tests", "lint")), pick.choice((1, 1, 3))
+            for _ in range(pick.choice((1, 2, 12))):
+                life.progress(
+                    at, session, **common, outcome=pick.choice(("succeeded",) * 6 + ("failed", "refused")),
+                    attempt=pick.randrange(1, 4), signal=signal, state_digest=f"state-{pick.randrange(states)}",
+                    measure=pick.choice((None,) * 9 + (5,)), conditions=pick.choice((None,) * 9 + ("c-1",)),
+                    budget_calls=pick.choice((None, 3, 9)),
+                )  # fmt: skip
+        else:
+            life.effect(
+                at, pick.choice(("granted", "committed", "committed", "released", "refused", "refused", *_APPEALS)),
+                session, **common, enforcer=pick.choice((None, "gate", "effects")),
+                effect_key=pick.choice((None, "key-1", "key-2")), fencing_token=pick.choice((None, 1, 2)),
+                receipt=pick.choice((None, "receipt-1", "receipt-2")),
+            )  # fmt: skip
+        host.uncut += [(family, at)] * (len(life.pending) - before)
 
     def _open(self, host: Host, at: int) -> None:
         # A session is shared only by hosts whose clocks agree, or its beginning and end have no order.
@@ -205,7 +264,8 @@ class World:
                 other.sessions.remove(session)
 
     def _drop(self, host: Host) -> None:
-        family = self.random.choice(("route_attempt", "kernel_fallback", "masked_error"))
+        told = ("route_attempt", "kernel_fallback", "masked_error", *host.life.witnesses)
+        family = self.random.choice(told)
         host.life.drop(family)
         host.events.append(Event(family, host.life.scope, self._moment(host), host.life.seq + 1))
 
@@ -247,4 +307,5 @@ class World:
         self._flying = [flight for flight in self._flying if flight[0] > self.now]
         for _, _, host, batch in due:
             key = None if batch is None and self.random.random() < 0.3 else host.life.emitter_id
-            self.log[host.partition].append(Logged(self.now, key, batch))
+            digest = None if batch is None else crc32(repr(batch).encode())
+            self.log[host.partition].append(Logged(self.now, key, batch, digest))

@@ -1,5 +1,6 @@
 """Snapshots in any order, any number of times, make the same windows."""
 
+from collections import Counter
 from typing import Any
 
 from hypothesis import given
@@ -11,7 +12,10 @@ from unmask.streams.tables.rules import TableRules
 from unmask.streams.tables.window_table import WindowTable
 
 RULES = TableRules(table_partitions=1)
-MEASURES = ("route_attempt", "kernel_fallback", "masked_error", "emitters", "late")
+MEASURES = (
+    "route_attempt", "kernel_fallback", "masked_error", "emitters", "late", "route_selection", "delegation_progress",
+    "delegation_effect", "witnesses",
+)  # fmt: skip
 Keyed = tuple[str, dict[str, Any]]
 
 
@@ -62,8 +66,18 @@ def test_a_window_counts_the_newest_snapshot_of_every_cell_once(keyed: list[Keye
     for key, record in keyed:
         if key.startswith("c") and record["offset"] >= newest.get(key, record)["offset"]:
             newest[key] = record
-    expected = sum(record["count"] for record in newest.values() if record["measure"] == "route_attempt")
+    counted = Counter[str]()
+    for record in newest.values():
+        counted[record["measure"]] += record["count"]
+    expected = counted["route_attempt"]
     found = windows(keyed)
+    for measure, field in (
+        ("route_selection", "selections"),
+        ("delegation_progress", "delegation_calls"),
+        ("delegation_effect", "delegation_effects"),
+    ):
+        assert sum(sum(r[field].values()) for r in found.values() if r["scope"] is None) == counted[measure]
+        assert sum(sum(r[field].values()) for r in found.values() if r["capability"] is not None) == 0
     assert sum(r["attempts"] for r in found.values() if r["scope"] is None) == expected
     assert sum(r["attempts"] for r in found.values() if r["scope"] and r["capability"] is None) == expected
     assert sum(r["attempts"] for r in found.values() if r["capability"] is not None) == expected
@@ -79,8 +93,14 @@ losses = st.lists(
 flaws = st.lists(st.builds(lambda ls: flaw_of(flaw(*ls)[1]), losses), max_size=4)
 
 
-def states(found: list[Any], *, pending: bool = False, witnesses: int = 1) -> list[str]:
-    return [entry["state"] for entry in family_evidence(pending=pending, flaws=found, witnesses=witnesses)]
+EVERYBODY = dict.fromkeys(FAMILIES, 1)
+
+
+def states(
+    found: list[Any], *, pending: bool = False, witnesses: int = 1, told_by: dict[str, int] = EVERYBODY
+) -> list[str]:
+    entries = family_evidence(pending=pending, flaws=found, witnesses=witnesses, told_by=told_by)
+    return [entry["state"] for entry in entries]
 
 
 @given(flaws, flaws)
@@ -97,7 +117,19 @@ def test_evidence_is_pending_exactly_while_somebody_may_still_send(found: list[A
 
 @given(flaws)
 def test_without_a_witness_nothing_is_ever_complete(found: list[Any]) -> None:
-    assert set(states(found, witnesses=0)) <= {"LOSSY", "ABSENT"}
+    assert set(states(found, witnesses=0, told_by={})) <= {"LOSSY", "ABSENT"}
+
+
+@given(flaws, st.sets(st.sampled_from(FAMILIES[4:])), st.booleans())
+def test_a_family_that_was_added_stands_in_it_exactly_where_it_was_witnessed_or_lost_something(
+    found: list[Any], told_by: set[str], pending: bool
+) -> None:
+    entries = family_evidence(pending=pending, flaws=found, witnesses=1, told_by=dict.fromkeys(told_by, 2))
+    lost = {family for flaw in found for family, entry in flaw.losses.items() if entry.any}
+    assert [entry["family"] for entry in entries] == [
+        family for family in FAMILIES if family in FAMILIES[:4] or family in told_by or family in lost
+    ]
+    assert all(entry["family"] in told_by for entry in entries[4:] if entry["state"] == "COMPLETE")
 
 
 @given(flaws, st.randoms(use_true_random=False))

@@ -8,19 +8,22 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.session_parts import commit, delegation, selection
 from tests.table_records import at, masked, session_tally, teardown
 
-from unmask.schemas.codec import encode
-from unmask.schemas.codes import Directive, VerdictKind
+from unmask.schemas.codec import decode, encode
+from unmask.schemas.codes import Directive, Finding, VerdictKind
 from unmask.schemas.keys import session_key
+from unmask.streams.tables.finding_alerts import finding_alerts
 from unmask.streams.tables.flow import Output, Source
 from unmask.streams.tables.partition import TablePartition
 from unmask.streams.tables.rules import TableRules
-from unmask.streams.verdict import Obligation, adjudicate
+from unmask.streams.verdict import Obligation, adjudicate, merge_tallies
 
 RULES = TableRules(table_partitions=1)
 EVERYBODY = {partition: at(60) for partition in range(3)}
 OPERATIONS = [f"op{n}" for n in range(6)]
+SETTLED = frozenset({"BUDGET_EXCEEDED", "DUPLICATE_EFFECT", "IDENTITY_CONFLICT"})
 
 
 @st.composite
@@ -39,8 +42,15 @@ def _history(draw: st.DrawFn, partition: int, *, ends: bool) -> list[dict[str, A
     minute = draw(st.integers(3, 8))
     snapshots: list[dict[str, Any]] = []
     names: set[str] = set()
+    selections: list[dict[str, Any]] = []
+    calls = commits = 0
+    works = draw(st.booleans())
     for number, stage in enumerate(stages):
         names |= stage
+        turns = draw(st.lists(st.integers(1, 9), max_size=2))
+        selections.extend(draw(_selections(turn, emitter)) for turn in turns)
+        calls += draw(st.integers(0, 12))
+        commits += draw(st.integers(0, 1))
         last = number == len(stages) - 1
         teardowns = (
             [teardown(20, len(names), emitter=emitter, outcome=ending, minute=minute)] if ending and last else []
@@ -56,11 +66,38 @@ def _history(draw: st.DrawFn, partition: int, *, ends: bool) -> list[dict[str, A
                 unreachable=len(names),
                 evidence=draw(st.sampled_from(["COMPLETE", "COMPLETE", "LOSSY"])),
                 teardowns=teardowns,
+                selections=list(selections),
+                selections_total=len(selections) or None,
+                delegations=[_delegation(emitter, calls, commits, partition)] if works else [],
             )
         )
     return snapshots
 
 
+def _selections(turn: int, emitter: str) -> st.SearchStrategy[dict[str, Any]]:
+    return st.builds(
+        selection,
+        st.sampled_from(["fast", "safe", "rescue"]),
+        st.just(turn),
+        source=st.sampled_from(["user", "auto"]),
+        scope=st.sampled_from(["turn", "session"]),
+        timeline=st.sampled_from(["live", "live", "persisted", "cleared"]),
+        emitter=st.just(emitter),
+        cleared_by=st.sampled_from([None, "watchdog", "runtime"]),
+        reason_code=st.sampled_from([None, "timeout"]),
+        emergency=st.booleans(),
+    )
+
+
+def _delegation(emitter: str, calls: int, commits: int, partition: int) -> dict[str, Any]:
+    """Of one delegation that all partitions know: its invocation, its effect and its budget are one everywhere."""
+    return delegation(
+        invocations=[{"invocation_id": f"i{calls % 2}", "emitter_id": emitter}], calls=calls, budget_calls=20,
+        committed=commits, repeated_commits=max(0, commits - 1), commits=[commit("k", partition)] if commits else [],
+    )  # fmt: skip
+
+
+@settings(deadline=None)
 @given(histories(), st.randoms(use_true_random=False))
 def test_any_order_and_any_repetition_of_snapshots_make_the_same_verdict(
     history: list[list[dict[str, Any]]], random: Any
@@ -70,8 +107,15 @@ def test_any_order_and_any_repetition_of_snapshots_make_the_same_verdict(
     random.shuffle(shuffled)
     expected = adjudicate(snapshots, threshold=0.05, accounts=EVERYBODY)
     assert adjudicate(shuffled, threshold=0.05, accounts=EVERYBODY) == expected
+    alerts = [
+        finding_alerts(merge_tallies(told, EVERYBODY), verdict, blocked_turns=20, discharged_at=None)
+        for told in (snapshots, shuffled)
+        for verdict in (expected, None)
+    ]
+    assert alerts[:2] == alerts[2:]
 
 
+@settings(deadline=None)
 @given(histories())
 def test_one_degraded_operation_anywhere_makes_the_session_degraded(history: list[list[dict[str, Any]]]) -> None:
     final = [part[-1] for part in history]
@@ -81,7 +125,27 @@ def test_one_degraded_operation_anywhere_makes_the_session_degraded(history: lis
     assert verdict["degraded_operations"] == len(names)
     if names or any(part["evidence"] != "COMPLETE" for part in final):
         assert verdict["verdict"] != "CLEAN_SUCCESS"
+    if "IDENTITY_CONFLICT" in verdict["findings"]:
+        assert verdict["evidence"] != "COMPLETE"
     assert verdict["degraded_operation_ratio"] is None or 0 <= verdict["degraded_operation_ratio"] <= 1
+
+
+@settings(deadline=None)
+@given(histories())
+def test_recoveries_and_delegations_change_neither_kind_nor_directive(history: list[list[dict[str, Any]]]) -> None:
+    final = [part[-1] for part in history]
+    without = [{**part, "selections": [], "selections_total": None, "delegations": []} for part in final]
+    verdict = adjudicate(final, threshold=0.05, accounts=EVERYBODY)
+    plain = adjudicate(without, threshold=0.05, accounts=EVERYBODY)
+    assert verdict is not None
+    assert plain is not None
+    assert decode("verdict", encode("verdict", verdict)) == verdict
+    assert set(plain["findings"]) <= {*verdict["findings"], "LOSSY_EVIDENCE"}
+    if "IDENTITY_CONFLICT" not in verdict["findings"]:
+        told = ("findings", "recoveries", "delegations", "user_profile", "digest")
+        assert {**verdict, **dict.fromkeys(told)} == {**plain, **dict.fromkeys(told)}
+    order = [finding.value for finding in Finding]
+    assert verdict["findings"] == sorted(set(verdict["findings"]), key=order.index)
 
 
 class Nobody:
@@ -137,7 +201,7 @@ class Topics:
                 self.verdicts.append((output.key, value))
 
 
-@settings(max_examples=150)
+@settings(max_examples=150, deadline=None)
 @given(histories(), st.randoms(use_true_random=False))
 def test_no_verdict_ever_gets_better_because_less_is_known(history: list[list[dict[str, Any]]], random: Any) -> None:
     """Snapshots come interleaved, are given up, and workers start anew, all at any time; the ledger only adds."""
@@ -167,6 +231,9 @@ def test_no_verdict_ever_gets_better_because_less_is_known(history: list[list[di
         topics.publish(worker.collect(at(30), everything=False), worker)
     for earlier, later in zip(topics.published, topics.published[1:], strict=False):
         assert later["sequence"] > earlier["sequence"]
+        if _rank(later) <= _rank(earlier):
+            # What cannot be undone is not taken back either, unless what takes its place is worse.
+            assert SETTLED.intersection(earlier["findings"]) <= set(later["findings"])
         if _rank(later) == _rank(earlier):
             assert later["degraded_operations"] >= earlier["degraded_operations"]
         elif _rank(later) < _rank(earlier):

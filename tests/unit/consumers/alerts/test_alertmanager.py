@@ -61,6 +61,15 @@ def test_the_parts_of_an_identity_are_labels_of_their_own() -> None:
         AlertKind.SILENT_EMITTER: {"emitter_id": "e-1"},
         AlertKind.FALLBACK_RATE: {**scope, "capability": "search"},
         AlertKind.UNVERIFIABLE_VERDICT: session,
+        AlertKind.PREFERENCE_DRIFT: session,
+        AlertKind.EMERGENCY_AS_DEFAULT: session,
+        AlertKind.WATCHDOG_DEPENDENT: session,
+        AlertKind.CLEANUP_UNSEEN: session,
+        AlertKind.STALLED_DELEGATION: {**session, "delegation_id": "d-1"},
+        AlertKind.BUDGET_EXCEEDED: {**session, "delegation_id": "d-1"},
+        AlertKind.DUPLICATE_EFFECT: {**session, "delegation_id": "d-1"},
+        AlertKind.IDENTITY_CONFLICT: session,
+        AlertKind.ENFORCEMENT_BLOCKED: {**session, "delegation_id": "d-1"},
     }
     stalled = alert_of_kind(AlertKind.TELEMETRY_ABSENT, alert_id="TELEMETRY_ABSENT|stalled|3", facts={"partition": 3})
     assert {"condition": "stalled", "source_partition": "3"}.items() <= labels("unmask", stalled).items()
@@ -120,6 +129,15 @@ def test_words_do_not_depend_on_what_is_not_known_yet(kind: AlertKind) -> None:
         (AlertKind.SILENT_EMITTER, "Emitter e-1 of release line line-1 stopped without closing"),
         (AlertKind.FALLBACK_RATE, "9 fallbacks on 100 attempts of capability search of release line line-1"),
         (AlertKind.UNVERIFIABLE_VERDICT, "about session s-1 was altered, replayed, or not signed"),
+        (AlertKind.PREFERENCE_DRIFT, "In session s-1 an automatic choice outlived the turn or window"),
+        (AlertKind.EMERGENCY_AS_DEFAULT, "Session s-1 used an emergency profile in a turn in which its primary"),
+        (AlertKind.WATCHDOG_DEPENDENT, "In session s-1 nothing but the watchdog"),
+        (AlertKind.CLEANUP_UNSEEN, "no record says who ended it"),
+        (AlertKind.STALLED_DELEGATION, "Delegation d-1 of session s-1 made 54 calls in a row that succeeded"),
+        (AlertKind.BUDGET_EXCEEDED, "Delegation d-1 of session s-1 spent more than it was given (54 calls of 40)"),
+        (AlertKind.DUPLICATE_EFFECT, "An effect of delegation d-1 of session s-1 was committed more than once"),
+        (AlertKind.IDENTITY_CONFLICT, "Two lives claim one identity"),
+        (AlertKind.ENFORCEMENT_BLOCKED, "Delegation d-1 of session s-1 was refused for 107 turns without one"),
         (AlertKind.UNKNOWN_ALERT, "does not know"),
     ],
 )

@@ -44,7 +44,7 @@ def test_the_body_says_its_schema_and_version_and_holds_the_whole_record() -> No
         "since": "2026-01-01T12:00:00Z", "until": None, "scope": SCOPE._asdict(), "session_id": None,
         "emitter_id": None, "upstream": None, "capability": "search", "window_start": "2026-01-01T12:00:00Z",
         "window_seconds": 60, "directive": None, "causes": [], "facts": {"attempts": 100, "fallbacks": 9},
-        "revision": 1,
+        "revision": 1, "delegation_id": None,
     }  # fmt: skip
 
 
@@ -78,6 +78,12 @@ def test_a_key_is_the_same_for_every_delivery_of_a_change_and_for_nothing_else()
         idempotency_key("unmask", alert(facts={"sessions": 4})),
     ]
     assert len({key, *others}) == 6
+
+
+def test_what_a_later_version_added_gives_a_change_that_was_told_before_no_other_key() -> None:
+    # As it was before alerts could be about a delegation; receivers have it.
+    assert idempotency_key("unmask", alert()) == "9b380cb7d23585734ae547e0c028de5d2ff1d84b84438cf486576bd0ff00300b"
+    assert idempotency_key("unmask", alert(delegation_id="d-1")) != idempotency_key("unmask", alert())
 
 
 def test_a_key_does_not_depend_on_the_order_of_facts() -> None:

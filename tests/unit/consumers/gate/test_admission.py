@@ -18,6 +18,7 @@ from unmask.consumers.gate import (
     Guard,
     Halted,
     NoRecord,
+    NothingToAppeal,
     NotReady,
     NoVerdict,
     Obligation,
@@ -311,3 +312,82 @@ def test_an_override_may_be_awaited() -> None:
     desk = Desk(verdict)
     assert asyncio.run(asked(verdict, desk).aoverride(by="ana", reason_code="drill")).admitted
     assert [(record["step"], record["by"]) for record in desk.kept] == [("OVERRIDDEN", "ana")]
+
+
+@pytest.mark.parametrize(("act", "step"), [("appeal", "APPEALED"), ("vindicate", "VINDICATED")])
+def test_a_refusal_can_be_held_to_be_wrong_by_name_and_stays_a_refusal(act: str, step: str) -> None:
+    verdict = degraded_verdict(SESSION)
+    desk = Desk(verdict)
+    admission = getattr(asked(verdict, desk), act)(by="ana", reason_code="stale_data")
+    assert (admission.answer, admission.admitted) == (AdmissionAnswer.RECONCILE_FIRST, False)
+    (kept,) = desk.kept
+    assert (kept["step"], kept["answer"], kept["by"], kept["reason_code"]) == (
+        step, "RECONCILE_FIRST", "ana", "stale_data",
+    )  # fmt: skip
+    assert (kept["admission_id"], kept["verdict_digest"]) == ("question-1", verdict["digest"])
+    assert decode("admission", encode("admission", kept)) == kept
+    # What was owed is owed still, and can be carried out.
+    assert admission.reconcile(lambda _: True).admitted
+
+
+def test_what_is_admitted_cannot_be_appealed() -> None:
+    verdict = clean_verdict(SESSION)
+    with pytest.raises(NothingToAppeal, match="ADMITTED"):
+        asked(verdict, Desk(verdict)).appeal(by="ana", reason_code="why_not")
+
+
+@pytest.mark.parametrize("part", ["by", "reason_code"])
+def test_an_appeal_needs_a_name_and_a_reason(part: str) -> None:
+    verdict = degraded_verdict(SESSION)
+    named = {"by": "ana", "reason_code": "stale", part: "not a token"}
+    with pytest.raises(OverrideNotNamed, match=f"{part}.*an appeal"):
+        asked(verdict, Desk(verdict)).appeal(**named)
+
+
+def test_an_appeal_that_cannot_be_recorded_says_so_and_admits_nobody() -> None:
+    verdict = degraded_verdict(SESSION)
+    admission = asked(verdict, Desk(verdict, cannot="The broker is down.")).appeal(by="ana", reason_code="stale")
+    assert admission.answer is AdmissionAnswer.NOT_READY
+
+
+def test_appeals_do_not_block_the_loop() -> None:
+    verdict = degraded_verdict(SESSION)
+    desk = Desk(verdict)
+
+    async def both() -> None:
+        admission = await asked(verdict, desk).aappeal(by="ana", reason_code="stale")
+        await admission.avindicate(by="bo", reason_code="batch_came")
+
+    asyncio.run(both())
+    assert [record["step"] for record in desk.kept] == ["APPEALED", "VINDICATED"]
+
+
+def test_the_successor_is_told_which_profile_the_user_chose_last() -> None:
+    chosen = clean_verdict(SESSION, user_profile="large")
+    assert decide(Recorded(SESSION, SESSION, chosen)).user_profile == "large"
+    assert decide(Recorded(SESSION, SESSION, chosen)).as_dict()["user_profile"] == "large"
+    # A refusal may tell it as well: who carries a directive out begins from intent too.
+    refused = degraded_verdict(SESSION, user_profile="large")
+    assert decide(Recorded(SESSION, SESSION, refused)).user_profile == "large"
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        Recorded(SESSION, SESSION, clean_verdict(SESSION)),
+        # A later choice may be among what is missing.
+        Recorded(SESSION, SESSION, degraded_verdict(SESSION, evidence="LOSSY", user_profile="large")),
+        # It is part of what the digest proves.
+        Recorded(SESSION, SESSION, {**clean_verdict(SESSION, user_profile="large"), "user_profile": "other"}),
+        Recorded(SESSION, SESSION, {**clean_verdict(SESSION), "user_profile": "large"}),
+        NoRecord(SESSION),
+        Unread(SESSION, "The broker is down."),
+    ],
+)
+def test_no_profile_is_told_where_nothing_is_proven(entry: Entry) -> None:
+    assert decide(entry).user_profile is None
+
+
+def test_a_profile_that_is_no_token_makes_the_verdict_unverifiable() -> None:
+    admission = decide(Recorded(SESSION, SESSION, clean_verdict(SESSION, user_profile="not a token")))
+    assert (admission.answer, admission.user_profile) == (AdmissionAnswer.UNVERIFIABLE, None)

@@ -108,3 +108,25 @@ def test_a_step_of_a_question_that_was_never_seen_counts_only_as_what_it_is() ->
     found = report(step("OVERRIDDEN", "lost", by="ana"), step("RECONCILED", "lost"))
     assert found.questions == 0
     assert found.overrides == {"ana": 1}
+
+
+def test_an_appeal_settles_nothing_and_is_counted() -> None:
+    found = report(asked("q1", "HALTED"), step("APPEALED", "q1", "HALTED", by="ana"), step("APPEALED", "q1", "HALTED"))
+    assert (found.appealed, found.vindicated, found.outcomes) == (1, 0, {Outcome.OPEN: 1})
+
+
+def test_a_vindication_shows_that_a_refusal_was_wrong() -> None:
+    found = report(asked("q1", "HALTED"), step("VINDICATED", "q1", "HALTED", by="ana"))
+    assert (found.vindicated, found.outcomes, found.refusals_upheld) == (1, {Outcome.REFUSED_LATER_CLEAR: 1}, 0.0)
+
+
+def test_an_override_that_turned_out_right_is_a_wrong_refusal_and_what_a_probe_upheld_stays_so() -> None:
+    overridden = report(
+        asked("q1", "HALTED"), step("OVERRIDDEN", "q1", by="ana"), step("VINDICATED", "q1", "HALTED", by="bo")
+    )
+    assert overridden.outcomes == {Outcome.REFUSED_LATER_CLEAR: 1}
+    upheld = report(
+        asked("q1", "RECONCILE_FIRST", directive=PROBE), step("RECONCILE_FAILED", "q1", "RECONCILE_FIRST"),
+        step("VINDICATED", "q1", "RECONCILE_FIRST", by="bo"),
+    )  # fmt: skip
+    assert (upheld.outcomes, upheld.vindicated) == ({Outcome.UPHELD: 1}, 1)

@@ -28,6 +28,10 @@ def rows() -> list[ReportRow]:
     lossy = window_record(NOON + 60 * MICROS, states=Evidence.LOSSY, causes=["gap"], attempts=3)
     lossy["evidence"][0] |= {"missing": -2, "dropped": [{"cause": "outbox_full", "count": 5}]}
     windows = [window_record(NOON, attempts=40, fallbacks_total=10, fallbacks_by_reason={"timeout": 10}), lossy]
+    windows[0] |= {"delegation_calls": {"succeeded": 7}}
+    windows[0]["evidence"].append(
+        {"family": "delegation_progress", "state": "COMPLETE", "causes": [], "missing": 0, "dropped": []}
+    )
     found = WindowRecords(tuple(from_avro(Window, window) for window in windows), (), (60,))
     return build_rows(found, WANTED, Selection(), now=NOON + 900 * MICROS)
 
@@ -78,6 +82,10 @@ def test_parquet_has_types_nulls_and_what_it_is_about(tmp_path: Path) -> None:
     table = parquet.read_table(path)
     assert str(table.schema.field("window_start").type) == "timestamp[us, tz=UTC]"
     assert table.column("attempts").to_pylist() == [40, 3, None]
+    assert table.column("delegation_calls").to_pylist() == [7, None, None]
+    assert table.column("delegation_calls_by_outcome").to_pylist() == [[("succeeded", 7)], [], []]
+    assert table.column("state_delegation_progress").to_pylist() == ["COMPLETE", None, None]
+    assert table.column("selections").null_count == 3
     assert table.column("rate").to_pylist() == [0.25, None, None]
     assert table.column("losses").to_pylist()[1] == [("outbox_full", 5), ("missing", -2)]
     about = json.loads(table.schema.metadata[b"unmask.report"])

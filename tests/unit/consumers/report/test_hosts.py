@@ -44,6 +44,9 @@ def batch(seq: int, recorded: int, events: int, *, dropped: dict[str, int] | Non
         "kernel_fallbacks": [],
         "masked_errors": [],
         "session_teardowns": [],
+        "route_selections": [],
+        "delegation_progress": [],
+        "delegation_effects": [],
     }
 
 
@@ -183,3 +186,23 @@ def test_without_a_worker_this_machines_clock_tells_who_is_silent() -> None:
         records = HostRecords(facts)
         records.emitters["e-1"] = emitter(batch(1, 3, 3))
         assert compare(records, 3, now=NOW + 900 * MICROS).emitters[0].state is state
+
+
+def test_families_that_only_some_tell_of_are_compared_where_somebody_did() -> None:
+    told = batch(1, 2, 2, closing=True)
+    told["route_selections"] = [{"source": "auto", "timeline": "live"}] * 2
+    told["delegation_effects"] = [{"enforcer": None, "step": "granted"}]
+    told["accounts"] += [
+        {"family": "route_selection", "recorded": 3, "dropped": []},
+        {"family": "delegation_effect", "recorded": 1, "dropped": []},
+    ]
+    record = emitter(told)
+    assert why(record) == [("unexplained", 1)]
+    records = HostRecords(PipelineFacts(), {"e-1": record})
+    records.log.take(0, 0, SCOPE, told)
+    (line,) = compare(records, 3, now=NOW).emitters
+    assert "delegation_progress" not in line.families
+    assert line.families["route_selection"].received == 2
+    (scope,) = compare(records, 3, now=NOW).scopes
+    assert scope.families["route_selection"].waiting == 2
+    assert "delegation_progress" not in scope.families

@@ -214,3 +214,55 @@ def test_a_range_that_makes_no_sense_is_refused_by_name(since: str, until: str, 
 def test_a_range_begins_with_the_window_that_holds_its_start() -> None:
     wanted = parse_range("90s", "now", 60, NOON + 5 * MINUTE)
     assert list(wanted.starts()) == [NOON + 3 * MINUTE, NOON + 4 * MINUTE]
+
+
+def told(start: int, state: str | None, **counts: Any) -> Window:
+    """A window in which somebody tells of selections, with that evidence; None: nobody does."""
+    record = window_record(start, scope=None, attempts=4, **counts)
+    if state is not None:
+        entry = {"family": "route_selection", "state": state, "causes": [], "missing": 0, "dropped": []}
+        record["evidence"].append(entry)
+    return from_avro(Window, record)
+
+
+def whole(*windows: Window, seconds: int = 60, source: int | None = None) -> list[ReportRow]:
+    found = WindowRecords(tuple(windows), (), (60,))
+    wanted = TimeRange(NOON, NOON + 120 * MICROS, seconds, source)
+    return build_rows(found, wanted, Selection("window"), now=NOON + 900 * MICROS)
+
+
+def test_what_nobody_tells_of_is_no_zero_and_no_family() -> None:
+    row, _ = whole(told(NOON, None))
+    assert (row.selections, row.delegation_calls, row.delegation_effects) == (None, None, None)
+    assert "route_selection" not in row.states
+    assert row.state is Evidence.COMPLETE
+
+
+def test_what_somebody_tells_of_is_counted_with_its_evidence() -> None:
+    first, second = whole(
+        told(NOON, "COMPLETE", selections={"auto.live": 3, "user.persisted": 1}),
+        told(NOON + 60 * MICROS, "LOSSY"),
+    )
+    assert (first.selections, first.selections_by_timeline) == (4, {"auto.live": 3, "user.persisted": 1})
+    assert (first.state, first.states["route_selection"]) == (Evidence.COMPLETE, "COMPLETE")
+    # A real zero, and what it proves.
+    assert (second.selections, second.state, second.states["route_selection"]) == (0, Evidence.LOSSY, "LOSSY")
+
+
+def test_windows_in_which_nobody_told_of_a_family_weigh_on_that_family_alone() -> None:
+    row, *_ = whole(
+        told(NOON, "COMPLETE", selections={"auto.live": 3}), told(NOON + 60 * MICROS, None), seconds=120, source=60
+    )
+    assert (row.state, row.states["route_selection"], row.selections) == (Evidence.COMPLETE, "ABSENT", 3)
+
+
+def test_columns_of_what_nobody_tells_of_are_left_out_of_the_table_and_empty_in_csv() -> None:
+    silent, telling = whole(told(NOON, None)), whole(told(NOON, "COMPLETE", selections={"auto.live": 3}))
+    assert "selections" not in text_of(silent)
+    text = text_of(telling)
+    assert "selections: 3 auto.live" in text
+    assert "effects" not in text
+    for found, count, by, state in ((silent, "", "", ""), (telling, "3", "auto.live=3", "COMPLETE")):
+        line = next(csv.DictReader(io.StringIO(to_csv(found))))
+        assert (line["selections"], line["selections_by_timeline"], line["state_route_selection"]) == (count, by, state)
+        assert (line["delegation_calls"], line["state_delegation_effect"]) == ("", "")

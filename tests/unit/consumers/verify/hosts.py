@@ -20,6 +20,9 @@ _FIELDS = {
     "kernel_fallbacks": "kernel_fallback",
     "masked_errors": "masked_error",
     "session_teardowns": "session_teardown",
+    "route_selections": "route_selection",
+    "delegation_progress": "delegation_progress",
+    "delegation_effects": "delegation_effect",
 }
 
 
@@ -48,6 +51,8 @@ class Host:
     recorded: Counter[str] = field(default_factory=Counter)
     dropped: dict[str, Counter[str]] = field(default_factory=dict)
     parts: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
+    witnesses: set[str] = field(default_factory=set)
+    """Families of which it says that it tells."""
 
     def at(self, second: float) -> int:
         """The instant so many seconds after its base."""
@@ -85,6 +90,31 @@ class Host:
         }  # fmt: skip
         self._add("session_teardowns", event | changes)
 
+    def selection(self, second: float, session_id: str, **changes: Any) -> None:
+        event = {
+            "session_id": session_id, "occurred_at": self.at(second), "turn": 1, "profile": "mini", "source": "auto",
+            "scope": "turn", "timeline": "live", "cleared_by": None, "reason_code": "timeout", "emergency": False,
+            "expires_at": None,
+        }  # fmt: skip
+        self._add("route_selections", event | changes)
+
+    def call(self, second: float, session_id: str, **changes: Any) -> None:
+        event = {
+            "delegation_id": "d-1", "session_id": session_id, "invocation_id": "i-1", "occurred_at": self.at(second),
+            "step": 1, "turn": 1, "outcome": "succeeded", "attempt": 1, "tokens": 5, "signal": "checks",
+            "state_digest": "x", "conditions": "c", "subject": None, "measure": -3, "declared_scope": None,
+            "budget_calls": 40, "budget_tokens": None, "budget_attempts": None,
+        }  # fmt: skip
+        self._add("delegation_progress", event | changes)
+
+    def effect(self, second: float, session_id: str, **changes: Any) -> None:
+        event = {
+            "delegation_id": "d-1", "session_id": session_id, "invocation_id": "i-1", "occurred_at": self.at(second),
+            "turn": 1, "step": "refused", "enforcer": "gate", "answer": "HALTED", "effect_key": None,
+            "fingerprint": None, "fencing_token": None, "receipt": None, "by": None, "reason_code": None,
+        }  # fmt: skip
+        self._add("delegation_effects", event | changes)
+
     def _add(self, part: str, event: dict[str, Any], n: int = 1) -> None:
         self.parts.setdefault(part, []).append(event)
         self.recorded[_FIELDS[part]] += n
@@ -113,6 +143,7 @@ class Host:
             },
             "batch_seq": self.seq, "sent_at": self.last_cut, "closing": closing, "accounts": accounts,
             **{name: parts.get(name, []) for name in (*_FIELDS, "session_openings")},
+            "witnesses": sorted(self.witnesses),
         }  # fmt: skip
         return batch | changes
 

@@ -25,6 +25,7 @@ class Step:
     masked: int
     drops: int
     back: float
+    work: str
     fate: str
     delay: float
 
@@ -38,7 +39,8 @@ STEPS = st.builds(
     masked=st.integers(0, 1),
     drops=st.sampled_from([0, 0, 0, 1]),
     back=st.sampled_from([0.0, 0.0, 3.0]),
-    fate=st.sampled_from(["sent", "sent", "sent", "late", "lost", "twice", "garbled"]),
+    work=st.sampled_from(["", "", "", "tells", "selects", "calls", "effects", "drops"]),
+    fate=st.sampled_from(["sent", "sent", "sent", "late", "lost", "twice", "garbled", "altered", "usurped"]),
     delay=st.sampled_from([2.0, 40.0, 200.0, 5_000.0]),
 )
 HISTORIES = st.lists(
@@ -61,6 +63,7 @@ def play(histories: list[tuple[list[Step], bool, bool]]) -> list[tuple[float, in
                 host.masked(now - step.back, f"s-{number}", f"op-{index}")
             if step.drops:
                 host.drop("kernel_fallback", step.drops)
+            work(host, step.work, now - step.back, f"s-{number}")
             batch = host.cut(now, closing=closes and index == len(steps) - 1)
             if step.fate == "garbled":
                 arrivals.append((now, number % 2, host.emitter_id, b"garbled"))
@@ -68,7 +71,32 @@ def play(histories: list[tuple[list[Step], bool, bool]]) -> list[tuple[float, in
                 arrivals.append((now + (step.delay if step.fate == "late" else 0), number % 2, host.emitter_id, batch))
             if step.fate == "twice":
                 arrivals.append((now + step.delay, number % 2, host.emitter_id, batch))
+            elif step.fate == "altered":
+                other = {**batch, "route_attempts": [], "kernel_fallbacks": [], "sent_at": batch["sent_at"] + 1}
+                arrivals.append((now + step.delay, number % 2, host.emitter_id, other))
+            elif step.fate == "usurped":
+                life = {**batch["emitter"], "started_at": batch["emitter"]["started_at"] + 1}
+                scope = (GREEN if index % 2 else BLUE)._asdict()
+                arrivals.append(
+                    (now + step.delay, number % 2, host.emitter_id, {**batch, "emitter": life | {"scope": scope}})
+                )
     return sorted(arrivals, key=lambda arrival: arrival[0])
+
+
+def work(host: Host, what: str, second: float, session: str) -> None:
+    """What only some hosts tell of; from then on they say that they do."""
+    if what == "selects":
+        host.selection(second, session)
+    elif what == "calls":
+        host.call(second, session)
+    elif what == "effects":
+        host.effect(second, session, enforcer=None if int(second) % 2 else "gate")
+    elif what == "drops":
+        host.drop("route_selection")
+    if what == "tells" or what == "selects":
+        host.witnesses.add("route_selection")
+    elif what in ("calls", "effects"):
+        host.witnesses |= {"delegation_progress", "delegation_effect"}
 
 
 def run(histories: list[tuple[list[Step], bool, bool]], pauses: list[float], after: float) -> tuple[Log, Examined]:
@@ -118,6 +146,7 @@ class Part:
     ends: tuple[str, int, int] | None
     claims: bool
     drops: bool
+    work: str
     fate: str
     delay: float
 
@@ -135,6 +164,7 @@ PARTS = st.builds(
     ),
     claims=st.booleans(),
     drops=st.sampled_from([False, False, False, True]),
+    work=st.sampled_from(["", "", "", "selects", "calls", "effects", "drops"]),
     fate=st.sampled_from(["sent", "sent", "sent", "late", "lost", "twice"]),
     delay=st.sampled_from([2.0, 40.0, 200.0]),
 )
@@ -158,6 +188,7 @@ def live(host: Host, session: str, parts: list[Part], closes: bool) -> list[tupl
             host.fallback(now - 0.1, session_id=session, operation_id=None if place is None else f"op-{place}")
         if part.drops:
             host.drop("masked_error")
+        work(host, part.work, now - 0.1, session)
         if part.ends is not None:
             claims = [{"family": "masked_error", "count": 1}] if part.claims else []
             outcome, operations, degraded = part.ends

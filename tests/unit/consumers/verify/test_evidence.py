@@ -7,6 +7,7 @@ from tests.unit.consumers.verify.recounting import recount_of
 from unmask.consumers.verify.chain import Chain
 from unmask.consumers.verify.evidence import AsOf, EvidenceBook, standing_of
 from unmask.consumers.verify.rules import RecountRules
+from unmask.consumers.verify.strict import ALWAYS_TOLD
 from unmask.schemas.codes import Evidence, FlawCause
 from unmask.schemas.scope import Scope
 from unmask.schemas.windowing import MICROS
@@ -167,3 +168,30 @@ def test_what_may_have_stood_in_a_deleted_head_is_blind_and_nothing_is_held_agai
     assert [book.blind(window_at(second)) for second in (0, 300, 599, 600, 661)] == [True, True, True, True, False]
     assert state(book, 700) is Evidence.COMPLETE
     assert not book_of(log, 2_000).blind(window_at(0))
+
+
+def test_a_family_that_not_everybody_tells_of_has_evidence_from_where_somebody_does() -> None:
+    host, log = Host("e-1"), Log()
+    host.attempt(10)
+    log.append(30, host.cut(30))
+    host.selection(100, "s-1")
+    host.witnesses.add("route_selection")
+    log.append(110, host.cut(110))
+    log.append(200, host.cut(200, closing=True))
+    book = book_of(log, 400)
+    first, second, third = (window_at(second) for second in (0, 60, 180))
+    # It told of it with the batch of the second minute, and the stretch before that began in the first.
+    assert [book.told(start, [BLUE])["route_selection"] for start in (first, second, third)] == [1, 1, 1]
+    proof = book.prove(first, BLUE, 1, book.told(first, [BLUE]))
+    assert proof["route_selection"].state is Evidence.COMPLETE
+    assert "delegation_progress" not in proof
+    assert set(book.prove(first, GREEN, 0, book.told(first, [GREEN]))) == set(ALWAYS_TOLD)
+
+
+def test_what_is_known_to_be_lost_of_such_a_family_is_told_without_a_witness() -> None:
+    host, log = Host("e-1"), Log()
+    host.drop("delegation_effect", 2)
+    log.append(30, host.cut(30, closing=True))
+    book = book_of(log, 400)
+    proof = book.prove(window_at(0), BLUE, 1, book.told(window_at(0), [BLUE]))["delegation_effect"]
+    assert (proof.state, proof.dropped) == (Evidence.LOSSY, {"buffer_full": 2})

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tests.unit.consumers.verify.hosts import Host, Log, at
+from tests.unit.consumers.verify.hosts import BLUE, Host, Log, at
 from tests.unit.consumers.verify.recounting import recount_of
 
 from unmask.consumers.verify.evidence import AsOf
@@ -237,3 +237,42 @@ def test_a_loss_after_the_cut_that_told_of_a_sessions_end_is_not_the_sessions(lo
         host.teardown(3_601 + END, "s-1")
     log.append(lost_until, host.cut(3_603 + END, closing=True))
     assert told(judged(log), "evidence") == (evidence,)
+
+
+def test_lost_selections_spoil_the_sessions_in_which_their_host_told_of_any() -> None:
+    silent = session(lambda host: host.drop("route_selection"))
+    assert told(judged(silent), "verdict", "evidence") == ("CLEAN_SUCCESS", "COMPLETE")
+
+    def tells(host: Host) -> None:
+        host.selection(5, "s-1")
+        host.drop("route_selection")
+
+    assert told(judged(session(tells)), "evidence") == ("LOSSY",)
+
+    def works(host: Host) -> None:
+        host.call(5, "s-1")
+        host.drop("route_selection")
+
+    # It told of delegations alone, of which nothing is lost.
+    assert told(judged(session(works)), "evidence") == ("COMPLETE",)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"sent_at": at(10) + 1},
+        {"emitter": {"emitter_id": "e-1", "started_at": at(3), "scope": BLUE._asdict(), "heartbeat_ms": 1, "sdk": "x"}},
+    ],
+)
+def test_a_session_of_an_emitter_that_two_lives_claim_is_not_judged(changes: dict[str, Any]) -> None:
+    host, log = Host("e-1"), Log()
+    host.opening(1, "s-1")
+    log.append(1, host.cut(1))
+    batch = host.cut(10)
+    log.append(10, batch)
+    log.append(11, {**batch, **changes})
+    host.teardown(END, "s-1")
+    log.append(END, host.cut(END))
+    found = judged(log)
+    assert isinstance(found, NotJudged)
+    assert "two lives" in found.why

@@ -123,7 +123,7 @@ def outcome(**changes: Any) -> Outcome:
         "broker_time": at(60), "read_through": at(59),
         "totals": dict.fromkeys(
             ("records", "batches", "events", "duplicates", "unreadable", "readable_now", "holes", "partitions",
-             "emitters", "sessions", "unread"), 1_234
+             "emitters", "sessions", "unread", "disputed"), 1_234
         ),
     }  # fmt: skip
     return Outcome(**fields | changes)

@@ -20,6 +20,9 @@ def full() -> dict[str, Any]:
     host.attempt(1.0, 2.0)
     host.fallback(3.0)
     host.masked(4.0, "s-1", "op-1")
+    host.selection(4.1, "s-1", expires_at=host.at(9.0), scope="window")
+    host.call(4.2, "s-1")
+    host.effect(4.3, "s-1", fencing_token=7)
     host.teardown(5.0, "s-1", claims=[{"family": "masked_error", "count": 1}])
     return host.cut(6.0)
 
@@ -81,6 +84,14 @@ def account(family: str, recorded: int, dropped: int = 0) -> dict[str, Any]:
         emitter(started_at=1 << 60),
         part("route_attempts", occurred_at=[1, 1 << 60]),
         part("route_attempts", run_id=["only-one"]),
+        part("route_selections", turn=-1),
+        part("route_selections", expires_at=-1),
+        part("delegation_progress", step=0),
+        part("delegation_progress", attempt=0),
+        part("delegation_progress", tokens=-1),
+        part("delegation_progress", budget_tokens=-1),
+        part("delegation_progress", measure=2**60),
+        part("delegation_effects", fencing_token=-1),
         part("session_teardowns", operations=-1),
         part("session_teardowns", claims=[{"family": "masked_error", "count": -1}]),
         part("kernel_fallbacks", event_type="kernel_fallback.v9"),
@@ -104,6 +115,9 @@ def test_a_batch_that_breaks_a_rule_is_invalid_content(value: bytes) -> None:
         part("masked_errors", fallback_execution_receipt=""),
         part("session_openings", session_id="sk-live-abcdefghijklmnop"),
         part("session_teardowns", session_id="x" * 65),
+        part("route_selections", profile="a profile"),
+        part("delegation_progress", state_digest="https://example.org"),
+        part("delegation_effects", by="a b"),
     ],
 )
 def test_a_text_that_is_no_token_is_refused_and_not_quoted(value: bytes) -> None:

@@ -13,5 +13,8 @@ def test_events_are_counted_by_family_and_attempts_by_their_columns() -> None:
         Family.KERNEL_FALLBACK: 1,
         Family.MASKED_ERROR: 0,
         Family.SESSION_TEARDOWN: 1,
+        Family.ROUTE_SELECTION: 1,
+        Family.DELEGATION_PROGRESS: 1,
+        Family.DELEGATION_EFFECT: 1,
         Family.UNKNOWN_FAMILY: 0,
     }

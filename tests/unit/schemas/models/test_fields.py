@@ -106,7 +106,16 @@ def test_a_topic_name_is_one_that_kafka_takes() -> None:
 
 
 def test_an_empty_batch_is_a_heartbeat() -> None:
-    lists = ("route_attempts", "kernel_fallbacks", "masked_errors", "session_openings", "session_teardowns")
+    lists = (
+        "route_attempts",
+        "kernel_fallbacks",
+        "masked_errors",
+        "session_openings",
+        "session_teardowns",
+        "route_selections",
+        "delegation_progress",
+        "delegation_effects",
+    )
     empty = from_avro(EventBatch, sample("event_batch", **{name: [] for name in lists}))
     assert empty.heartbeat
     for name in lists:

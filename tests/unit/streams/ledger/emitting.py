@@ -17,6 +17,9 @@ _FIELDS = {
     "kernel_fallback": "kernel_fallbacks",
     "masked_error": "masked_errors",
     "session_teardown": "session_teardowns",
+    "route_selection": "route_selections",
+    "delegation_progress": "delegation_progress",
+    "delegation_effect": "delegation_effects",
 }
 
 
@@ -32,6 +35,8 @@ class Life:
     recorded: Counter[str] = field(default_factory=Counter)
     dropped: dict[str, Counter[str]] = field(default_factory=dict)
     pending: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
+    witnesses: tuple[str, ...] = ()
+    """Families beyond the first four of which it says that it can tell."""
 
     def attempt(self, at: int, n: int = 1, capability: str = "search", entry_point: str = "chat") -> None:
         for _ in range(n):
@@ -64,6 +69,31 @@ class Life:
             "degraded_operations": 0, "claims": [],
         }  # fmt: skip
         self.pending.append(("session_teardown", body | more))
+
+    def select(self, at: int, session_id: str = "session-1", **more: Any) -> None:
+        body = {
+            "session_id": session_id, "occurred_at": at, "turn": 1, "profile": "profile-a", "source": "user",
+            "scope": "session", "timeline": "live", "cleared_by": None, "reason_code": None, "emergency": False,
+            "expires_at": None,
+        }  # fmt: skip
+        self.pending.append(("route_selection", body | more))
+
+    def progress(self, at: int, session_id: str = "session-1", **more: Any) -> None:
+        body = {
+            "delegation_id": "delegation-1", "session_id": session_id, "invocation_id": "run-1", "occurred_at": at,
+            "step": 1, "turn": 1, "outcome": "succeeded", "attempt": 1, "tokens": 10, "signal": "tests",
+            "state_digest": "state-1", "conditions": None, "subject": None, "measure": None, "declared_scope": None,
+            "budget_calls": None, "budget_tokens": None, "budget_attempts": None,
+        }  # fmt: skip
+        self.pending.append(("delegation_progress", body | more))
+
+    def effect(self, at: int, step: str, session_id: str = "session-1", **more: Any) -> None:
+        body = {
+            "delegation_id": "delegation-1", "session_id": session_id, "invocation_id": "run-1", "occurred_at": at,
+            "turn": 1, "step": step, "enforcer": None, "answer": None, "effect_key": None, "fingerprint": None,
+            "fencing_token": None, "receipt": None, "by": None, "reason_code": None,
+        }  # fmt: skip
+        self.pending.append(("delegation_effect", body | more))
 
     def drop(self, family: str, n: int = 1, cause: str = "buffer_full") -> None:
         """Events recorded since the last cut that never come into a batch."""
@@ -116,6 +146,7 @@ class Life:
             ],
             **rest,
             "session_openings": openings,
+            "witnesses": list(self.witnesses),
         }  # fmt: skip
 
 

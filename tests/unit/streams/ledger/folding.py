@@ -2,6 +2,7 @@
 
 from collections import Counter
 from typing import Any
+from zlib import crc32
 
 from unmask.schemas.scope import Scope
 from unmask.streams.ledger.advance import advance
@@ -28,7 +29,8 @@ class Folded:
     def batch(self, batch: dict[str, Any], arrival: int | None = None) -> int:
         """Folds a batch; without a broker time it arrives when it was sent."""
         at = batch["sent_at"] if arrival is None else arrival
-        n = fold_batch(self.state, self.rules, self.state.next_offset, at, batch)
+        digest = crc32(repr(batch).encode())
+        n = fold_batch(self.state, self.rules, self.state.next_offset, at, {"digest": digest, **batch})
         self.take()
         return n
 
@@ -72,6 +74,14 @@ class Folded:
             for ((start, size, of, what, _, _), _), n in touched.corrections.items():
                 if (size, what) == (seconds, measure) and scope in (None, of):
                     counts[start] += n
+        return counts
+
+    def series(self, measure: str, seconds: int = 0) -> Counter[tuple[str, str]]:
+        """Counts of a measure by capability and code, in the windows of a size."""
+        counts: Counter[tuple[str, str]] = Counter()
+        for (_, size, _, what, capability, code), cell in self.state.cells.items():
+            if (size, what) == (seconds, measure):
+                counts[capability, code] += cell.count
         return counts
 
     def total(self, measure: str) -> int:

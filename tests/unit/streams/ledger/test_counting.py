@@ -196,3 +196,77 @@ def test_labels_beyond_the_limit_are_merged_and_every_total_stays() -> None:
     assert series["kernel_fallback", MERGED_LABEL, "timeout"] == 50
     assert series["session_teardown", "-", "success"] == 2
     assert len(folded.state.cells) < 30
+
+
+def test_selections_calls_and_effects_are_counted_under_their_labels() -> None:
+    folded = Folded(FoldRules(label_limit=1))
+    life = Life()
+    folded.batch(opening_batch(life))
+    for source, timeline in (("user", "persisted"), ("auto", "live"), ("auto", "live")):
+        life.select(T0 + 1, source=source, timeline=timeline)
+    for outcome in ("succeeded", "succeeded", "refused"):
+        life.progress(T0 + 1, outcome=outcome)
+    life.effect(T0 + 1, "refused", enforcer="breaker")
+    life.effect(T0 + 1, "committed")
+    assert folded.batch(life.cut(T0 + 2)) == 8
+    for seconds in (0, 60, 3600):
+        assert folded.series("route_selection", seconds) == {("user", "persisted"): 1, ("auto", "live"): 2}
+        assert folded.series("delegation_progress", seconds) == {("-", "succeeded"): 2, ("-", "refused"): 1}
+        assert folded.series("delegation_effect", seconds) == {("breaker", "refused"): 1, ("-", "committed"): 1}
+
+
+def test_selections_calls_and_effects_may_be_late_and_ahead_as_all_events() -> None:
+    folded = Folded()
+    life = Life()
+    folded.batch(opening_batch(life))
+    life.select(T0 + SECOND)
+    life.progress(T0 + SECOND)
+    life.effect(T0 + SECOND, "granted")
+    life.effect(T0 + 30 * MINUTE, "released")
+    folded.batch(life.cut(T0 + 2 * SECOND), T0 + 65 * SECOND)
+    assert folded.counts("late", 60) == {T0: 3}
+    assert folded.counts("skewed", 60) == {T0 + MINUTE: 1}
+    assert folded.counts("delegation_effect", 60) == {T0: 1, T0 + MINUTE: 1}
+
+
+def test_an_emitter_is_a_witness_of_a_family_from_the_batch_on_that_first_says_so() -> None:
+    folded = Folded()
+    life = Life(started_at=T0)
+    folded.batch(life.cut(T0 + 30 * SECOND))
+    folded.batch(life.cut(T0 + 70 * SECOND))
+    life.witnesses = ("route_selection",)
+    # The stretch since the last cut, and each window that is reached from then on, once.
+    for second in (80, 100, 130, 140, 200):
+        folded.batch(life.cut(T0 + second * SECOND))
+    minutes = {T0 + minute * MINUTE: 1 for minute in range(4)}
+    assert folded.counts("emitters", 60) == minutes
+    assert folded.counts("witnesses", 60) == {start: 1 for start in minutes if start > T0}
+    assert folded.series("witnesses") == {("route_selection", "-"): 1}
+
+
+def test_a_family_that_is_witnessed_later_covers_the_whole_stretch_of_the_batch_that_says_so() -> None:
+    folded = Folded()
+    life = Life(started_at=T0)
+    life.witnesses = ("delegation_effect",)
+    folded.batch(life.cut(T0 + 30 * SECOND))
+    life.witnesses += ("route_selection",)
+    folded.batch(life.cut(T0 + 150 * SECOND))
+    assert folded.series("witnesses", 60) == {("delegation_effect", "-"): 3, ("route_selection", "-"): 3}
+    assert folded.series("witnesses", 3600) == {("delegation_effect", "-"): 1, ("route_selection", "-"): 1}
+
+
+def test_what_an_emitter_said_once_that_it_can_tell_of_it_goes_on_to_witness() -> None:
+    folded = Folded()
+    life = Life(started_at=T0)
+    life.witnesses = ("delegation_progress",)
+    folded.batch(life.cut(T0 + 30 * SECOND))
+    life.witnesses = ()
+    folded.batch(life.cut(T0 + 70 * SECOND))
+    assert folded.counts("witnesses", 60) == {T0: 1, T0 + MINUTE: 1}
+
+
+def test_the_first_four_families_and_unknown_ones_need_no_witness() -> None:
+    folded = Folded()
+    life = Life(witnesses=("route_attempt", "unknown_family"))
+    folded.batch(life.cut(T0 + 30 * SECOND))
+    assert folded.total("witnesses") == 0

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from typing import Any
+from zlib import crc32
 
 import pytest
 from tests.unit.streams.ledger.emitting import T0, Life
@@ -27,6 +28,29 @@ def _full() -> dict[str, Any]:
     return life.cut(T0 + 1)
 
 
+def _grown() -> dict[str, Any]:
+    """A batch of the version that came second."""
+    life = Life(witnesses=("route_selection", "delegation_progress", "delegation_effect"))
+    life.select(T0, cleared_by="runtime", reason_code="timeout", expires_at=T0 + 1)
+    life.progress(T0, conditions="c1", subject="delegation-2", measure=-3, declared_scope="all", budget_calls=40)
+    life.effect(
+        T0, "refused", enforcer="effects", answer="HELD_BY_ANOTHER", effect_key="key-1", fingerprint="f-1",
+        fencing_token=7, receipt="receipt-1", by="someone", reason_code="held",
+    )  # fmt: skip
+    return _full() | {name: value for name, value in life.cut(T0 + 1).items() if name in _NEW}
+
+
+_NEW = ("route_selections", "delegation_progress", "delegation_effects", "witnesses")
+
+
+def _read(batch: dict[str, Any]) -> dict[str, Any]:
+    """The batch as it is read, without its digest."""
+    value = encode("event_batch", batch)
+    read = Intake().read(b"emitter-a", value)
+    assert read.pop("digest") == crc32(value)
+    return read
+
+
 def _refusal(value: bytes | None, key: bytes | None = b"emitter-a") -> DecodeError:
     with pytest.raises(DecodeError) as refused:
         Intake().read(key, value)
@@ -44,14 +68,26 @@ def _set(path: str, value: Any) -> Change:
     return change
 
 
-def test_a_batch_of_every_kind_is_taken_as_it_was_sent() -> None:
-    batch = _full()
-    assert Intake().read(b"emitter-a", encode("event_batch", batch)) == batch
+@pytest.mark.parametrize("kind", [_full, _grown])
+def test_a_batch_of_every_kind_is_taken_as_it_was_sent(kind: Callable[[], dict[str, Any]]) -> None:
+    assert _read(kind()) == kind()
 
 
 def test_a_heartbeat_is_taken() -> None:
-    batch = Life().cut(T0)
-    assert Intake().read(b"emitter-a", encode("event_batch", batch)) == batch
+    assert _read(Life().cut(T0)) == Life().cut(T0)
+
+
+def test_batches_of_one_number_with_other_content_have_other_digests() -> None:
+    def of(at: int) -> bytes:
+        life = Life()
+        life.attempt(at)
+        return encode("event_batch", life.cut(T0 + 2))
+
+    intake = Intake()
+    # All but the first are read the quick way.
+    digests = [intake.read(b"emitter-a", of(at))["digest"] for at in (T0, T0, T0 + 1, T0 + 1, T0)]
+    assert len(set(digests[:2])) == len(set(digests[2:4])) == 1
+    assert digests[0] == digests[4] != digests[2]
 
 
 @pytest.mark.parametrize(
@@ -77,8 +113,9 @@ def test_a_record_of_another_kind_is_refused_as_unknown_here() -> None:
     assert _refusal(encode("quarantine", other)).reason is QuarantineReason.UNKNOWN_FINGERPRINT
 
 
-def test_a_body_that_is_cut_anywhere_is_refused() -> None:
-    data = encode("event_batch", _full())
+@pytest.mark.parametrize("kind", [_full, _grown])
+def test_a_body_that_is_cut_anywhere_is_refused(kind: Callable[[], dict[str, Any]]) -> None:
+    data = encode("event_batch", kind())
     reasons = {_refusal(data[:length]).reason for length in range(10, len(data))}
     assert reasons <= {QuarantineReason.TRUNCATED, QuarantineReason.UNDECODABLE}
     assert QuarantineReason.TRUNCATED in reasons
@@ -120,13 +157,19 @@ LABELS = [
     "session_openings.0.session_id",
     "session_openings.0.predecessor_session_id",
     "session_teardowns.0.session_id",
+    "route_selections.0.session_id",
+    "route_selections.0.profile",
+    *(f"delegation_progress.0.{name}" for name in ("delegation_id", "session_id", "invocation_id", "signal")),
+    *(f"delegation_progress.0.{name}" for name in ("state_digest", "conditions", "subject", "declared_scope")),
+    *(f"delegation_effects.0.{name}" for name in ("delegation_id", "session_id", "invocation_id", "answer")),
+    *(f"delegation_effects.0.{name}" for name in ("effect_key", "fingerprint", "receipt", "by", "reason_code")),
 ]
 
 
 @pytest.mark.parametrize("path", LABELS)
 @pytest.mark.parametrize("text", TEXTS)
 def test_text_that_is_no_token_is_refused_wherever_it_stands(path: str, text: str) -> None:
-    batch = _full()
+    batch = _grown()
     _set(path, text)(batch)
     refused = _refusal(encode("event_batch", batch))
     assert refused.reason is QuarantineReason.INVALID_TOKEN
@@ -136,7 +179,7 @@ def test_text_that_is_no_token_is_refused_wherever_it_stands(path: str, text: st
 def test_run_ids_are_tokens_or_empty() -> None:
     batch = _full()
     batch["route_attempts"][0]["run_id"] = ["run-1", "", "run-2"]
-    assert Intake().read(b"emitter-a", encode("event_batch", batch)) == batch
+    assert _read(batch) == batch
     batch["route_attempts"][0]["run_id"] = ["run-1", "", "someone@example.org"]
     assert _refusal(encode("event_batch", batch)).reason is QuarantineReason.INVALID_TOKEN
 
@@ -167,13 +210,25 @@ CONTENT: dict[str, Change] = {
     "operations are not negative": _set("session_teardowns.0.operations", -1),
     "degraded operations are bounded": _set("session_teardowns.0.degraded_operations", 2**62),
     "claims are not negative": _set("session_teardowns.0.claims", [{"family": "masked_error", "count": -1}]),
+    "selections are before 2200": _set("route_selections.0.occurred_at", 2**62),
+    "a selection ends before 2200": _set("route_selections.0.expires_at", 2**62),
+    "turns are not negative": _set("route_selections.0.turn", -1),
+    "progress is after 1970": _set("delegation_progress.0.occurred_at", -1),
+    "steps begin at 1": _set("delegation_progress.0.step", 0),
+    "attempts begin at 1": _set("delegation_progress.0.attempt", 0),
+    "tokens are not negative": _set("delegation_progress.0.tokens", -1),
+    "budgets are not negative": _set("delegation_progress.0.budget_calls", -1),
+    "measures are bounded": _set("delegation_progress.0.measure", -(2**62)),
+    "effects are before 2200": _set("delegation_effects.0.occurred_at", 2**62),
+    "a fencing token is not negative": _set("delegation_effects.0.fencing_token", -1),
+    "an effect's turn is bounded": _set("delegation_effects.0.turn", 2**62),
     "a family has one account": lambda batch: batch["accounts"].append(batch["accounts"][0]),
 }
 
 
 @pytest.mark.parametrize("rule", CONTENT)
 def test_content_that_breaks_a_rule_is_refused(rule: str) -> None:
-    batch = _full()
+    batch = _grown()
     CONTENT[rule](batch)
     assert _refusal(encode("event_batch", batch)).reason is QuarantineReason.INVALID_CONTENT
 
@@ -181,7 +236,7 @@ def test_content_that_breaks_a_rule_is_refused(rule: str) -> None:
 def test_families_that_this_reader_does_not_know_may_be_several() -> None:
     batch = _full()
     batch["accounts"] += [{"family": "unknown_family", "recorded": 1, "dropped": []}] * 2
-    assert Intake().read(b"emitter-a", encode("event_batch", batch)) == batch
+    assert _read(batch) == batch
 
 
 def test_more_labels_than_are_remembered_are_still_all_checked() -> None:

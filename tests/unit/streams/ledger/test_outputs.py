@@ -4,16 +4,18 @@ from typing import Any
 
 from tests.unit.streams.ledger.emitting import MINUTE, SCOPE, SECOND, T0, Life, opening_batch
 
-from unmask.schemas.codec import decode, decode_any
+from unmask.schemas.codec import decode, decode_any, headers
 from unmask.schemas.keys import mark_key, session_key, tally_key, upstream_route, window_route
 from unmask.schemas.partitioner import partition_for
 from unmask.schemas.topics import Topics
 from unmask.streams.ledger.advance import advance
+from unmask.streams.ledger.delegation import MAX_BLOCKED, MAX_COMMITS
 from unmask.streams.ledger.fold import fold_batch
 from unmask.streams.ledger.outputs import Outputs, Record
 from unmask.streams.ledger.pieces import HEAD, read_head, restore
 from unmask.streams.ledger.rules import FoldRules
 from unmask.streams.ledger.session_fold import MAX_DEGRADED
+from unmask.streams.ledger.session_work import MAX_DELEGATIONS, MAX_SELECTIONS
 from unmask.streams.ledger.state import PartitionState
 
 TOPICS = Topics("ns", events_partitions=4, table_partitions=3)
@@ -256,6 +258,117 @@ def test_a_forgotten_session_leaves_a_tombstone_and_one_that_came_back_at_once_d
     pieces = [record.value for record in _on(records, TOPICS.ledger.name) if record.key == b"s|session-1"]
     assert pieces[0] is None
     assert pieces[-1] is not None
+
+
+def _pieces(records: list[Record]) -> dict[bytes, bytes | None]:
+    return {record.key: record.value for record in _on(records, TOPICS.ledger.name)}
+
+
+def test_a_session_without_selections_or_delegations_is_written_as_before() -> None:
+    ledger = _Ledger()
+    life = Life(witnesses=("route_selection",))
+    life.masked(T0)
+    ledger.fold(opening_batch(life))
+    records = ledger.commit(mark=True)
+    [session] = _on(records, TOPICS.sessions.name)
+    assert session.value is not None
+    assert session.value.startswith(headers("session_tally")[0])
+    cells = {record.key: record.value or b"" for record in _on(records, TALLIES) if record.key.startswith(b"c|")}
+    newer = {key for key, value in cells.items() if not value.startswith(headers("tally")[0])}
+    assert newer == {key for key in cells if b"|witnesses|" in key}
+    assert len(newer) == 3
+
+
+def test_what_a_session_chose_and_delegated_goes_out_with_it() -> None:
+    ledger = _Ledger()
+    life = Life(witnesses=("route_selection", "delegation_progress", "delegation_effect"))
+    ledger.fold(opening_batch(life))
+    life.select(T0 + SECOND, source="auto", reason_code="timeout", expires_at=T0 + MINUTE)
+    for number in range(12):
+        life.progress(T0 + SECOND, state_digest=f"state-{min(number, 1)}", budget_calls=9)
+    life.effect(T0 + SECOND, "committed", effect_key="key-1", fencing_token=3, receipt="r1")
+    life.effect(T0 + 2 * SECOND, "refused", enforcer="effects")
+    ledger.fold(life.cut(T0 + 3 * SECOND))
+    [record] = _on(ledger.commit(mark=False), TOPICS.sessions.name)
+    tally = decode("session_tally", record.value)
+    [selection] = tally["selections"]
+    assert (selection["emitter_id"], selection["source"], selection["expires_at"]) == ("emitter-a", "auto", T0 + MINUTE)
+    assert tally["selections_total"] == 1
+    assert tally["delegations"] == [
+        {
+            "delegation_id": "delegation-1",
+            "invocations": [{"invocation_id": "run-1", "emitter_id": "emitter-a"}], "invocations_total": 1,
+            "calls": 12, "succeeded": 12, "failed": 0, "refused": 0, "tokens": 120, "highest_attempt": 1,
+            "budget_calls": 9, "budget_tokens": None, "budget_attempts": None, "unchanged": 10,
+            "longest_unchanged": 10, "tripped": True, "trips": 1, "false_trips": 0, "first_trip_call": 10,
+            "doubts": [{"doubt": "never_seen_to_move", "count": 1}], "granted": 0, "committed": 1, "released": 0,
+            "commits": [{"effect_key": "key-1", "fencing_token": 3, "receipt": "r1"}], "repeated_commits": 0,
+            "refusals": [{"enforcer": "effects", "count": 1, "appealed": 0, "vindicated": 0}], "blocked_turns": 1,
+            "longest_blocked": 1, "identity_conflicts": 0, "last_step_at": T0 + 2 * SECOND,
+        }
+    ]  # fmt: skip
+
+
+def test_only_pieces_that_changed_are_written_and_all_go_with_their_session() -> None:
+    ledger = _Ledger()
+    life = Life(witnesses=("route_selection",))
+    ledger.fold(opening_batch(life))
+    assert _pieces(ledger.commit(mark=False)).keys() >= {b"E|emitter-a"}
+    for name in ("delegation-1", "delegation-2"):
+        life.progress(T0 + SECOND, delegation_id=name)
+    ledger.fold(life.cut(T0 + 2 * SECOND))
+    new = {b"S|session-1", b"D|session-1|delegation-1", b"D|session-1|delegation-2"}
+    assert {key for key in _pieces(ledger.commit(mark=False)) if key[:1] in b"ESD"} == new
+    life.progress(T0 + 3 * SECOND, delegation_id="delegation-2")
+    life.tear_down(T0 + 4 * SECOND)
+    ledger.fold(life.cut(T0 + 5 * SECOND, closing=True))
+    assert {key for key in _pieces(ledger.commit(mark=False)) if key[:1] in b"ESD"} == {b"D|session-1|delegation-2"}
+    ledger.through(T0 + 8 * 24 * 60 * MINUTE)
+    removed = _pieces(ledger.commit(mark=True))
+    assert {key for key, value in removed.items() if value is None} >= {*new, b"E|emitter-a", b"e|emitter-a"}
+
+
+def test_the_largest_session_fits_into_a_record() -> None:
+    ledger = _Ledger()
+    long = "x" * 60
+    life = Life(f"e-{long}")
+    ledger.fold(opening_batch(life))
+    session = f"s-{long}"
+    for number in range(MAX_DEGRADED):
+        life.masked(T0, session, f"{number:04}{long}", primary_shape=f"p-{long}", fallback_shape=f"f-{long}")
+    for number in range(MAX_SELECTIONS):
+        life.select(T0, session, profile=f"{number:04}{long}", turn=10**15, expires_at=T0, reason_code="timeout")
+    for delegation in range(MAX_DELEGATIONS + 1):
+        common: dict[str, Any] = {"session_id": session, "delegation_id": f"{delegation:04}{long}", "turn": 10**15}
+        for number in range(MAX_COMMITS):
+            run = f"{number:04}{long}"
+            life.progress(
+                T0, **common, invocation_id=run, state_digest=run, signal=f"{number % 4:04}{long}", tokens=10**12,
+                conditions=run,
+            )  # fmt: skip
+            life.effect(
+                T0, "committed", **common, invocation_id=run, effect_key=f"{delegation:02}{number:02}{long}",
+                fencing_token=10**15, receipt=f"r-{long}",
+            )  # fmt: skip
+        for number in range(MAX_BLOCKED):
+            life.effect(T0 + 1, "refused", **common | {"turn": 10**15 + number}, enforcer="breaker", invocation_id=run)
+    ledger.fold(life.cut(T0 + 1))
+    records = ledger.commit(mark=True)
+    assert max(len(record.value or b"") for record in records if record.topic == TOPICS.sessions.name) < 700_000
+    assert max(len(value or b"") for key, value in _pieces(records).items() if key[:1] in b"ESD") < 100_000
+
+
+def test_a_conflict_of_identity_is_told_in_the_windows_and_in_the_session() -> None:
+    ledger = _Ledger()
+    life = Life()
+    life.open(T0)
+    ledger.fold(opening_batch(life) | {"digest": 1})
+    ledger.fold(Life(started_at=T0 + 1).cut(T0 + SECOND) | {"digest": 2})
+    records = ledger.commit(mark=True)
+    flaws = [decode("evidence_flaw", r.value) for r in _on(records, TALLIES) if r.key.startswith(b"f|")]
+    assert [(f["cause"], f["losses"], f["from_seq"], f["to_seq"]) for f in flaws] == [("identity", [], -1, -1)] * 2
+    tally = decode("session_tally", _on(records, TOPICS.sessions.name)[0].value)
+    assert (tally["identity_conflicts"], tally["evidence"]) == (["emitter-a"], "LOSSY")
 
 
 def test_fallbacks_and_quarantined_records_go_to_their_topics() -> None:

@@ -89,3 +89,29 @@ def test_old_resolutions_are_forgotten() -> None:
     board.offer(resolved(firing(), at(1)), 2)
     board.prune(at(1 + 24 * 60 + 1))
     assert board.get(IDENTITY) is None
+
+
+def test_a_condition_that_was_over_before_it_could_be_told_is_told_with_its_end() -> None:
+    board = AlertBoard()
+    past = resolved(firing(), at(1))
+    said = board.offer_past(past, 5)
+    assert [(record["state"], record["until"]) for record in said] == [("FIRING", None), ("RESOLVED", at(1))]
+    assert board.offer_past(past, 6) == []
+    assert board.firing() == []
+
+
+def test_a_condition_that_was_told_already_is_only_resolved() -> None:
+    board = AlertBoard()
+    board.offer(firing(), 1)
+    assert [record["state"] for record in board.offer_past(resolved(firing(), at(1)), 2)] == ["RESOLVED"]
+
+
+def test_what_a_session_still_tells_of_is_not_forgotten() -> None:
+    """Else it would be told once more."""
+    board = AlertBoard()
+    record = {**firing(), "session_id": "s1"}
+    board.offer_past(resolved(record, at(1)), 1)
+    board.prune(at(10 * 24 * 60), {"s1"})
+    assert board.get(IDENTITY) is not None
+    board.prune(at(10 * 24 * 60), {"s2"})
+    assert board.get(IDENTITY) is None

@@ -61,6 +61,16 @@ def test_one_partition_without_emitters_is_no_absence() -> None:
     assert absent_alert(marks, RULES) is None
 
 
+def test_absence_is_dated_from_the_first_proof_and_not_from_1970() -> None:
+    """A partition is marked before anything is proven of it; a host that lived between two marks is in none."""
+    marks = board(mark(0), closing_mark(0, offset=101))
+    assert absent_alert(marks, RULES) is None
+    marks.apply(closing_mark(9, offset=102)[1])
+    alert = absent_alert(marks, RULES)
+    assert alert is not None
+    assert alert["since"] == closing_mark(0)[1]["read_through"]
+
+
 def test_absence_is_not_claimed_before_all_partitions_are_known() -> None:
     assert absent_alert(board(mark(at(0), partitions=2), closing_mark(9, offset=101, partitions=2)), RULES) is None
 

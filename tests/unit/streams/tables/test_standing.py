@@ -1,6 +1,10 @@
 """What stands on the windows topic, and what may take its place."""
 
-from unmask.streams.tables.standing import Standing, Stood, content_digest, is_scoped
+from tests.table_records import at, cell
+
+from unmask.streams.tables.rules import TableRules
+from unmask.streams.tables.standing import Standing, Stood, content_digest, is_scoped, weight_of
+from unmask.streams.tables.window_table import WindowTable
 
 A, B = b"a", b"b"
 K = "60|1800|line|digest|*"
@@ -56,3 +60,10 @@ def test_the_keys_of_a_window_are_those_that_stand() -> None:
 def test_a_key_of_a_scope_is_told_from_that_of_the_whole_window() -> None:
     assert is_scoped(K)
     assert not is_scoped("60|1800|*|*|*")
+
+
+def test_everything_that_a_window_counts_has_a_weight() -> None:
+    table = WindowTable(0, TableRules(table_partitions=1))
+    for number, measure in enumerate(("route_selection", "delegation_progress", "delegation_effect", "emitters")):
+        table.apply(*cell(measure, 10**number))
+    assert {weight_of(record) for record in table.records((at(0), 60)).values()} == {1111}

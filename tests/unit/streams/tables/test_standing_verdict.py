@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from tests.session_parts import delegation
 from tests.table_records import masked, session_tally, teardown
 
 from unmask.streams.tables.standing_verdict import StandingVerdict, may_replace, next_sequence
@@ -63,6 +64,22 @@ def test_what_was_once_counted_or_said_cannot_be_unsaid_by_reading_further(gone:
     failed = clean(10) | {"teardowns": [teardown(40, outcome="failure")]}
     standing = judged(degraded(10)) if gone == "count" else judged(failed)
     assert not may_replace(standing, judged(clean(20)))
+
+
+@pytest.mark.parametrize(
+    "found",
+    [{"repeated_commits": 1}, {"identity_conflicts": 1}, {"budget_calls": 1}],
+    ids=["made twice", "claimed by two", "overspent"],
+)
+def test_what_cannot_be_undone_is_not_taken_back_by_a_snapshot_that_keeps_less_of_it(found: dict[str, Any]) -> None:
+    standing = judged(clean(10) | {"delegations": [delegation(**found)]})
+    assert not may_replace(standing, judged(clean(20)))
+    assert may_replace(judged(clean(10)), judged(clean(20) | {"delegations": [delegation(**found)]}))
+
+
+def test_a_stall_that_is_over_is_taken_back() -> None:
+    standing = judged(clean(10) | {"delegations": [delegation(tripped=True, trips=1)]})
+    assert may_replace(standing, judged(clean(20) | {"delegations": [delegation(trips=1, false_trips=1)]}))
 
 
 def test_a_session_that_was_given_up_and_then_ended_well_is_cleared() -> None:

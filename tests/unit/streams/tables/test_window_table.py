@@ -5,8 +5,9 @@ from typing import Any
 import pytest
 from tests.table_records import BLUE, GREEN, MINUTE, at, cell, closing_mark, flaw, loss, mark, window_evidence
 
-from unmask.schemas.codec import decode, encode
+from unmask.schemas.codec import decode, encode, headers
 from unmask.schemas.keys import window_key, window_route
+from unmask.schemas.models import Window, from_avro
 from unmask.schemas.partitioner import partition_for
 from unmask.streams.tables.rules import TableRules
 from unmask.streams.tables.window_table import WindowTable
@@ -71,6 +72,67 @@ def test_every_record_fits_its_schema() -> None:
     for record in made.records((at(0), 60)).values():
         value = {**record, "revision": 7}
         assert decode("window", encode("window", value)) == value
+
+
+def test_selections_calls_and_effects_are_counted_by_their_codes_for_the_scope_and_for_no_capability() -> None:
+    made = table(
+        cell("emitters", 1), cell("route_attempt", 4),
+        cell("route_selection", 3, capability="auto", code="live"),
+        cell("route_selection", 2, capability="auto", code="live", partition=1),
+        cell("route_selection", 1, capability="user", code="persisted"),
+        cell("delegation_progress", 54, capability="-", code="succeeded"),
+        cell("delegation_effect", 21, capability="effects", code="refused"),
+        cell("delegation_effect", 1, capability="effects", code="granted", scope=GREEN),
+    )  # fmt: skip
+    record = scoped(made)
+    assert record["selections"] == {"auto.live": 5, "user.persisted": 1}
+    assert record["delegation_calls"] == {"succeeded": 54}
+    assert record["delegation_effects"] == {"effects.refused": 21}
+    assert whole(made)["delegation_effects"] == {"effects.granted": 1, "effects.refused": 21}
+    assert scoped(made, capability="search")["selections"] == {}
+    assert len(made.records((at(0), 60))) == 4  # whole, two scopes, one capability
+    for found in made.records((at(0), 60)).values():
+        assert decode("window", encode("window", {**found, "revision": 1})) == {**found, "revision": 1}
+
+
+def test_an_effect_of_which_nobody_says_who_granted_it_is_counted_under_a_code_that_the_contract_allows() -> None:
+    made = table(cell("emitters", 1), cell("delegation_effect", 2, capability="-", code="committed"))
+    assert scoped(made)["delegation_effects"] == {"unknown_enforcer.committed": 2}
+    for record in made.records((at(0), 60)).values():
+        assert from_avro(Window, {**record, "revision": 1}).delegation_effects == {"unknown_enforcer.committed": 2}
+
+
+def test_a_family_that_was_added_has_evidence_only_where_somebody_could_tell_of_it() -> None:
+    made = table(
+        cell("emitters", 2), cell("witnesses", 1, capability="delegation_effect"),
+        cell("witnesses", 0, capability="route_selection"), cell("emitters", 1, scope=GREEN),
+    )  # fmt: skip
+    assert window_evidence(scoped(made)) == dict.fromkeys((*ALL, "delegation_effect"), "PENDING")
+    made.apply(*closing_mark(1))
+    assert window_evidence(scoped(made)) == dict.fromkeys((*ALL, "delegation_effect"), "COMPLETE")
+    green = made.records((at(0), 60))[window_key(at(0), 60, GREEN, None)]
+    assert window_evidence(green) == dict.fromkeys(ALL, "COMPLETE")
+    assert window_evidence(whole(made)) == dict.fromkeys((*ALL, "delegation_effect"), "COMPLETE")
+
+
+def test_a_flaw_spoils_a_family_that_was_added_where_it_is_witnessed_or_lost_something() -> None:
+    witnessed = cell("witnesses", 1, capability="route_selection")
+    unknown = table(cell("emitters", 1), witnessed, flaw(cause="identity"), closing_mark(1))
+    assert window_evidence(scoped(unknown)) == dict.fromkeys((*ALL, "route_selection"), "LOSSY")
+    lost = table(cell("emitters", 1), witnessed, flaw(loss("delegation_progress", 2)), closing_mark(1))
+    assert window_evidence(scoped(lost)) == {
+        **dict.fromkeys((*ALL, "route_selection"), "COMPLETE"), "delegation_progress": "LOSSY",
+    }  # fmt: skip
+    nobody = table(cell("emitters", 1), flaw(), closing_mark(1))
+    assert window_evidence(scoped(nobody)) == dict.fromkeys(ALL, "LOSSY")
+
+
+def test_a_window_with_nothing_new_is_written_as_the_first_version_has_it() -> None:
+    made = table(cell("emitters", 1), cell("route_attempt", 3), flaw(), closing_mark(1))
+    for record in made.records((at(0), 60)).values():
+        assert encode("window", {**record, "revision": 1})[:10] == headers("window")[0]
+    made.apply(*cell("delegation_progress", 1, capability="-", code="succeeded"))
+    assert encode("window", {**scoped(made), "revision": 1})[:10] != headers("window")[0]
 
 
 def test_masked_errors_belong_to_the_scope_and_to_no_capability() -> None:

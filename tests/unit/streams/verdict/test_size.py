@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from tests.session_parts import delegation, selection
 from tests.unit.streams.ledger.emitting import SECOND, T0, Life, opening_batch
 
 from unmask.consumers.gate import AdmissionAnswer, Recorded, decide
@@ -56,6 +57,21 @@ def tally_of(errors: int, hops: int, operations: int) -> dict[str, Any]:
     return decode("session_tally", value)
 
 
+def chosen(partition: int, number: int) -> dict[str, Any]:
+    """An automatic choice that was written down."""
+    return selection(
+        f"p{partition}-{number}-{_LONG}", number, timeline="persisted", reason_code="timeout", emergency=True
+    )
+
+
+def in_trouble(partition: int, number: int) -> dict[str, Any]:
+    """A delegation of which all is found that leaves the evidence alone."""
+    return delegation(
+        f"d{partition}-{number}-{_LONG}", tripped=True, trips=1, budget_calls=1, repeated_commits=1,
+        doubts=[{"doubt": "unstable_signal", "count": 1}], longest_blocked=107,
+    )  # fmt: skip
+
+
 def test_ten_thousand_masked_errors_fit_and_their_ratio_is_exact() -> None:
     """5,000 operations of 20,000, each through two substitutes, in batches of their own: operations, not hops."""
     verdict = adjudicate([tally_of(10_000, hops=2, operations=20_000)], threshold=0.05)
@@ -82,6 +98,8 @@ def test_the_largest_verdict_there_can_be_fits_and_can_be_read_by_the_gate() -> 
             "partition": partition,
             "emitters": [f"e{partition}-{number}-{_LONG}" for number in range(1_000)],
             "abandoned_at": tally["last_seen_at"],
+            "selections": [chosen(partition, number) for number in range(256)] if partition < 2 else [],
+            "delegations": [in_trouble(partition, number) for number in range(64)] if partition < 2 else [],
         }
         for partition in range(200)
     ]
@@ -91,6 +109,7 @@ def test_the_largest_verdict_there_can_be_fits_and_can_be_read_by_the_gate() -> 
     value = encode("verdict", verdict)
     assert len(value) < _LIMIT / 4
     assert (len(verdict["emitters"]), verdict["emitters_cut"]) == (64, 200 * 1_000 - 64)
+    assert (len(verdict["recoveries"]), len(verdict["delegations"])) == (64, 64)
     answer = decide(Recorded("session-1", "session-1", decode("verdict", value)))
     assert answer.answer is AdmissionAnswer.RECONCILE_FIRST
     assert answer.verdict is not None

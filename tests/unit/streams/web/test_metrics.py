@@ -96,6 +96,22 @@ def test_totals_come_from_the_lifetime_windows_and_not_from_the_others() -> None
     assert series(samples, "unmask_session_teardowns_total", outcome="success") == [1.0]
 
 
+def test_selections_calls_and_effects_come_from_the_lifetime_windows_by_their_codes() -> None:
+    held = Held()
+    held.show(
+        cell("route_selection", 3, seconds=0, capability="auto", code="live"),
+        cell("route_selection", 9, capability="auto", code="live"),
+        cell("delegation_progress", 54, seconds=0, capability="-", code="succeeded"),
+        cell("delegation_effect", 21, seconds=0, capability="gate", code="refused"),
+        cell("delegation_effect", 2, seconds=0, capability="gate", code="vindicated", scope=GREEN),
+    )  # fmt: skip
+    samples = held.samples()
+    assert series(samples, "unmask_route_selections_total", source="auto", timeline="live") == [3.0]
+    assert series(samples, "unmask_delegation_calls_total", outcome="succeeded", release_line="r1") == [54.0]
+    assert series(samples, "unmask_delegation_effects_total", enforcer="gate", step="refused") == [21.0]
+    assert series(samples, "unmask_delegation_effects_total", step="vindicated", release_line="r2") == [2.0]
+
+
 def test_evidence_of_recent_windows_is_counted_by_state() -> None:
     held = Held()
     held.show(cell("emitters", 1), cell("emitters", 1, minute=1), flaw(minute=1), closing_mark(3))

@@ -112,7 +112,7 @@ class LogCells:
 
 def cells_of(batch: dict[str, Any]) -> Iterator[tuple[str, str, str, int]]:
     """Measure, capability, code and count of everything that a batch is counted into."""
-    attempt, fallback, masked, teardown = FAMILIES
+    attempt, fallback, masked, teardown, selection, progress, effect = FAMILIES
     for group in batch["route_attempts"]:
         yield attempt, group["capability"], group["entry_point"], len(group["occurred_at"])
     for event in batch["kernel_fallbacks"]:
@@ -121,3 +121,9 @@ def cells_of(batch: dict[str, Any]) -> Iterator[tuple[str, str, str, int]]:
         yield masked, event["upstream"], str(classify_signature(event["masked_upstream_signature"])), 1
     for event in batch["session_teardowns"]:
         yield teardown, "-", event["outcome"], 1
+    for event in batch["route_selections"]:
+        yield selection, event["source"], event["timeline"], 1
+    for event in batch["delegation_progress"]:
+        yield progress, "-", event["outcome"], 1
+    for event in batch["delegation_effects"]:
+        yield effect, event["enforcer"] or "-", event["step"], 1

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from unmask.consumers.report.hosts.emitter import FAMILIES, NOTHING, EmitterRecord
+from unmask.consumers.report.hosts.emitter import ALWAYS_TOLD, FAMILIES, NOTHING, EmitterRecord
 from unmask.consumers.report.hosts.explain import (
     Difference,
     EmitterState,
@@ -113,6 +113,8 @@ def _emitter_line(emitter: EmitterRecord, records: HostRecords, silence_factor: 
     families = {}
     for family in FAMILIES:
         account = emitter.accounts.get(family, NOTHING)
+        if family not in ALWAYS_TOLD and not (account.recorded or emitter.received[family]):
+            continue
         families[family] = FamilyLine(account.recorded, account.dropped, emitter.received[family])
     differences = tuple(emitter_differences(emitter, state, trimmed=trimmed))
     return EmitterLine(emitter, state, families, differences)
@@ -132,7 +134,8 @@ def _scope_line(scope: Scope, records: HostRecords, stage: Stage) -> ScopeLine:
             counted_later=later[key],
             published=records.published.get(key),
         )
-        families[family] = counts
+        if family in ALWAYS_TOLD or any((counts.in_log, counts.waiting, counts.counted, counts.published)):
+            families[family] = counts
         differences += scope_differences(family, counts, trimmed=trimmed, tables_wait=stage in _TABLES_WAIT)
     differences += late_and_skewed(records.ledger.remarks(scope))
     return ScopeLine(scope, families, tuple(differences))

@@ -8,9 +8,11 @@ from typing import Any
 from unmask.schemas.codes import Family
 from unmask.schemas.scope import Scope
 
-__all__ = ["FAMILIES", "NOTHING", "Account", "EmitterRecord", "events_of"]
+__all__ = ["ALWAYS_TOLD", "FAMILIES", "NOTHING", "Account", "EmitterRecord", "events_of"]
 
 FAMILIES = tuple(str(family) for family in Family if family is not Family.UNKNOWN_FAMILY)
+ALWAYS_TOLD = frozenset(FAMILIES[:4])
+"""Families of which every emitter tells; of the others only those that say so, and a 0 of these means nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,9 @@ def events_of(batch: dict[str, Any]) -> dict[str, int]:
         str(Family.KERNEL_FALLBACK): len(batch["kernel_fallbacks"]),
         str(Family.MASKED_ERROR): len(batch["masked_errors"]),
         str(Family.SESSION_TEARDOWN): len(batch["session_teardowns"]),
+        str(Family.ROUTE_SELECTION): len(batch["route_selections"]),
+        str(Family.DELEGATION_PROGRESS): len(batch["delegation_progress"]),
+        str(Family.DELEGATION_EFFECT): len(batch["delegation_effects"]),
     }
 
 

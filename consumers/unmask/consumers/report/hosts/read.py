@@ -135,5 +135,8 @@ def _read_published(records: HostRecords, request: HostRequest) -> None:
             Family.KERNEL_FALLBACK: window.fallbacks_total,
             Family.MASKED_ERROR: window.masked_errors,
             Family.SESSION_TEARDOWN: sum(window.teardowns_by_outcome.values()),
+            Family.ROUTE_SELECTION: sum(window.selections.values()),
+            Family.DELEGATION_PROGRESS: sum(window.delegation_calls.values()),
+            Family.DELEGATION_EFFECT: sum(window.delegation_effects.values()),
         }
         records.published |= {(window.scope, str(family)): count for family, count in counts.items()}

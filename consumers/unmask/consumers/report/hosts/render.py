@@ -21,6 +21,9 @@ _SHORT = {
     "kernel_fallback": "fallbacks",
     "masked_error": "masked",
     "session_teardown": "teardowns",
+    "route_selection": "selections",
+    "delegation_progress": "delegation calls",
+    "delegation_effect": "delegation effects",
 }
 _STATES = {EmitterState.LIVE: "green", EmitterState.CLOSED: "", EmitterState.SILENT: "bold red"}
 _BAD = {Kind.UNEXPLAINED: "bold red", Kind.KILLED_HOST: "red", Kind.LOST: "red", Kind.DROPPED: "yellow"}

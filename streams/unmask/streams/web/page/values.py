@@ -13,8 +13,14 @@ from unmask.schemas.codes import (
     AdmissionStep,
     AlertKind,
     AlertState,
+    ClearedBy,
     Directive,
     Evidence,
+    ReasonCode,
+    RecoveryState,
+    SelectionScope,
+    SelectionSource,
+    SelectionTimeline,
     SessionOutcome,
     VerdictKind,
 )
@@ -26,6 +32,7 @@ __all__ = [
     "Answer",
     "Condition",
     "ConditionState",
+    "DelegationLine",
     "EmitterLine",
     "EmitterState",
     "GroupLine",
@@ -34,6 +41,9 @@ __all__ = [
     "PartLine",
     "PartitionLine",
     "PartitionState",
+    "RecoveryLine",
+    "RefusalLine",
+    "SelectionLine",
     "SessionAnswer",
     "SessionDetail",
     "SessionLine",
@@ -223,6 +233,126 @@ class AdmissionLine(_Value):
     """Who overrode or withdrew."""
 
 
+class SelectionLine(_Value):
+    """A selection, and what is in force after it."""
+
+    turn: int
+    """The session's turn."""
+    occurred_at: Instant
+    """When."""
+    timeline: SelectionTimeline
+    """Used, written down, or taken back."""
+    profile: str
+    """The profile, as an opaque token."""
+    source: SelectionSource
+    """Who chose."""
+    scope: SelectionScope
+    """For how long it is meant."""
+    cleared_by: ClearedBy | None
+    """Who took it back."""
+    reason_code: ReasonCode | None
+    """The fault that made it necessary."""
+    emergency: bool
+    """Whether the profile is one for emergencies only."""
+    expires_at: Instant | None
+    """When it ends by itself."""
+    live: str | None
+    """The profile in force, after it."""
+    persisted: str | None
+    """The profile that stands written down, after it."""
+    recovery: int | None
+    """Number of the recovery that it belongs to."""
+
+
+class RecoveryLine(_Value):
+    """An automatic choice and what became of it."""
+
+    number: int
+    """1, 2, 3 ... by when they began."""
+    profile: str
+    """The profile."""
+    scope: SelectionScope
+    """For how long it was meant."""
+    emergency: bool
+    """Whether the profile is one for emergencies only."""
+    began_at: Instant
+    """When it was chosen."""
+    turn: int
+    """In which turn."""
+    reason_code: ReasonCode | None
+    """Why; null where nobody stated a fault."""
+    persisted_at: Instant | None
+    """When it was written down for later turns."""
+    state: RecoveryState
+    """What became of it."""
+    ended_at: Instant | None
+    """Null while it is open, and where it ended with its turn."""
+    cleared_by: ClearedBy | None
+    """Who took it back."""
+    findings: tuple[str, ...]
+    """What is wrong with it."""
+
+
+class RefusalLine(_Value):
+    """Refusals by one enforcer, as hosts told."""
+
+    count: int
+    """How many."""
+    appealed: int
+    """Held to be wrong by somebody."""
+    vindicated: int
+    """Shown to have been wrong."""
+
+
+class DelegationLine(_Value):
+    """A delegation, and what it did in this session."""
+
+    delegation_id: str
+    """Its name."""
+    calls: int
+    """Calls that were made."""
+    tokens: int
+    """Tokens that it spent."""
+    highest_attempt: int
+    """The most tries of one thing."""
+    budget_calls: int | None
+    """Null: not limited."""
+    budget_tokens: int | None
+    """Null: not limited."""
+    budget_attempts: int | None
+    """Null: not limited."""
+    over: tuple[str, ...]
+    """Parts of its budget of which more was spent than there was."""
+    tripped: bool
+    """Whether the progress breaker stands tripped."""
+    trips: int
+    """How often it tripped."""
+    false_trips: int
+    """Trips after which progress was made all the same."""
+    unchanged: int
+    """Calls in a row that succeeded and changed nothing, now."""
+    longest_unchanged: int
+    """The longest such row."""
+    doubts: dict[str, int]
+    """Calls on which the breaker abstained, by the reason."""
+    committed: int
+    """Accepted writes."""
+    repeated_commits: int
+    """Commits of an effect that had been committed before."""
+    refusals: dict[str, RefusalLine]
+    """By enforcer."""
+    blocked_turns: int
+    """Turns without an accepted write, now."""
+    longest_blocked: int
+    """The most turns without one."""
+    identity_conflicts: int
+    """Identities in it that two lives claim."""
+    findings: tuple[str, ...] | None
+    """As the verdict says; null before there is one."""
+    last_step_at: Instant
+    """Its newest call or effect."""
+
+
 class SessionDetail(_Value):
     """What only the session's own page tells."""
 
@@ -248,6 +378,20 @@ class SessionDetail(_Value):
     """Sessions whose directive it inherits."""
     inherited_cut: int
     """How many more there are."""
+    selections: tuple[SelectionLine, ...]
+    """The newest selections, in order."""
+    selections_total: int | None
+    """How many there were; null where none is known."""
+    selections_evidence: Evidence
+    """What the selections prove; ABSENT where nobody is known to tell of any."""
+    recoveries: tuple[RecoveryLine, ...]
+    """Automatic choices, by when they began."""
+    user_profile: str | None
+    """The profile that the user chose last, as far as the selections show."""
+    delegations: tuple[DelegationLine, ...]
+    """Delegations that worked in it, the newest first."""
+    identity_conflicts: tuple[str, ...]
+    """Emitters whose id another life claims too."""
     emitters: tuple[str, ...]
     """Emitters that spoke of it."""
     sources: dict[int, int]

@@ -55,6 +55,14 @@ _SHAPES = {
     "DONE": "good",
     "READY": "good",
     "NOT READY": "wait",
+    "CLEARED": "good",
+    "EXPIRED": "good",
+    "SUPERSEDED": "none",
+    "VANISHED": "bad",
+    "TRIPPED": "bad",
+    "NOT TRIPPED": "none",
+    "OVER": "bad",
+    "COMMITTED AGAIN": "bad",
 }
 """State to shape; a shape has one colour, and its outline tells it apart without."""
 

@@ -4,8 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from unmask.schemas.codes import Contradiction, Finding
+from unmask.streams.web.page.html.delegations import delegations_section
 from unmask.streams.web.page.html.parts import Column, chip, count, instant, note, section, session_link, table
 from unmask.streams.web.page.html.sessions import directive_cell, ratio, verdict_chip
+from unmask.streams.web.page.html.timelines import timelines_section
 from unmask.streams.web.page.markup import Html, el, join
 from unmask.streams.web.page.values import SessionAnswer, SessionDetail
 from unmask.streams.web.page.words import ANSWERS, CONTRADICTIONS, DIRECTIVES, FINDINGS, STEPS, VERDICTS
@@ -22,6 +24,8 @@ def session_sections(answer: SessionAnswer) -> dict[str, Html]:
     return {
         "verdict": section("verdict", "Verdict", _verdict(answer), _facts(answer)),
         "masked": section("masked", "Masked operations", _masked(answer.detail)),
+        "timelines": timelines_section(answer),
+        "delegations": delegations_section(answer),
         "gate": section("gate", "At the gate", _gate(answer.detail)),
         "basis": section("basis", "What it rests on", _basis(answer.detail)),
     }

@@ -73,7 +73,32 @@ def _sentence(kind: AlertKind, record: dict[str, Any]) -> str:
         case AlertKind.FALLBACK_RATE:
             counts = f"{facts.get('fallbacks', 0):,} fallbacks on {facts.get('attempts', 0):,} attempts"
             return f"{counts} of capability {record['capability']}{_line_of(record)} in {_window(record)}."
+        case AlertKind.PREFERENCE_DRIFT:
+            return f"In session {record['session_id']} an automatic choice outlived what it was made for."
+        case AlertKind.EMERGENCY_AS_DEFAULT:
+            return f"Session {record['session_id']} used an emergency profile though its primary had not failed."
+        case AlertKind.WATCHDOG_DEPENDENT:
+            return f"In session {record['session_id']} nothing but the watchdog ends automatic choices."
+        case AlertKind.CLEANUP_UNSEEN:
+            return f"In session {record['session_id']} an automatic choice vanished without a record."
+        case AlertKind.STALLED_DELEGATION:
+            calls = f"{facts['unchanged']:,} calls in a row" if "unchanged" in facts else "call after call"
+            return f"{_delegation(record)}: {calls} succeeded and changed nothing."
+        case AlertKind.BUDGET_EXCEEDED:
+            return f"{_delegation(record)} spent more than it was given."
+        case AlertKind.DUPLICATE_EFFECT:
+            return f"{_delegation(record)}: an effect was committed more than once."
+        case AlertKind.IDENTITY_CONFLICT:
+            whose = f"session {record['session_id']}" if record["session_id"] else f"emitter {record['emitter_id']}"
+            return f"Two lives claim one identity in {whose}."
+        case AlertKind.ENFORCEMENT_BLOCKED:
+            return f"{_delegation(record)} is refused turn after turn, without an accepted write."
     return "An alert of a kind that this worker does not know; upgrade it."
+
+
+def _delegation(record: dict[str, Any]) -> str:
+    of = f" of session {record['session_id']}" if record["session_id"] else ""
+    return f"Delegation {record['delegation_id'] or '–'}{of}"
 
 
 def _line_of(record: dict[str, Any]) -> str:

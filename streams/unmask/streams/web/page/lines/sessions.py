@@ -10,6 +10,7 @@ from unmask.schemas.scope import Scope
 from unmask.schemas.wire import decode
 from unmask.streams.tables.obligations import ObligationBook
 from unmask.streams.tables.verdict_check import RecordCheck, Unsound
+from unmask.streams.web.page.lines.recoveries import work_of
 from unmask.streams.web.page.values import AdmissionLine, MaskedLine, SessionDetail, SessionLine
 
 __all__ = ["SessionFacts", "session_detail", "session_facts", "session_line"]
@@ -96,6 +97,7 @@ def session_detail(facts: SessionFacts) -> SessionDetail:
     predecessors = [part["predecessor_session_id"] for part in parts if part["predecessor_session_id"]]
     emitters = known.get("emitters") or sorted({name for part in parts for name in part["emitters"]})
     signature = known.get("signature")
+    work = work_of(parts, verdict, _evidence(facts))
     return SessionDetail(
         fallbacks=sum(part["fallbacks"] for part in parts),
         masked_errors=sum(part["masked_errors"] for part in parts),
@@ -108,6 +110,13 @@ def session_detail(facts: SessionFacts) -> SessionDetail:
         predecessor_session_id=known.get("predecessor_session_id") or (predecessors[0] if predecessors else None),
         inherited_from=tuple(known.get("inherited_from", ())),
         inherited_cut=known.get("inherited_cut", 0),
+        selections=work.selections,
+        selections_total=work.selections_total,
+        selections_evidence=work.evidence,
+        recoveries=work.recoveries,
+        user_profile=work.user_profile,
+        delegations=work.delegations,
+        identity_conflicts=work.identity_conflicts,
         emitters=tuple(emitters),
         sources={source["partition"]: source["offset"] for source in known.get("sources", ())}
         or {part["partition"]: part["offset"] for part in parts},
