@@ -108,7 +108,12 @@ class Conductor:
             if slot.child is not None:
                 slot.child.signal(signal.SIGTERM)
         for slot in self._hosts.values():
-            if slot.child is not None and (code := slot.child.end(_HOST_END_S)) not in (0, -signal.SIGKILL):
+            if slot.child is None:
+                continue
+            # One that had only just been started may not know yet that it can be told to end.
+            begun = (self.journals / f"{slot.child.name}.journal").exists()
+            expected = (0, -signal.SIGKILL) if begun else (0, -signal.SIGKILL, -signal.SIGTERM)
+            if (code := slot.child.end(_HOST_END_S)) not in expected:
                 self.faults.append(f"host {slot.name} ended with {code}: {slot.child.said()}")
 
     def stop(self) -> None:

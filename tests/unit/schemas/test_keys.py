@@ -86,5 +86,7 @@ def test_an_effect_is_routed_by_tenant_and_budget_and_named_by_the_whole_of_its_
     assert effect_route("acme", "order-7") == "acme|order-7"
     assert effect_key(*parts) == "acme|quota|refund|v2|order-7"
     assert is_token(effect_id(*parts))
-    names = {effect_id(*parts[:place], "other", *parts[place + 1 :]) for place in range(len(parts))}
-    assert len(names | {effect_id(*parts)}) == 6, "each part counts"
+    others = [[*parts] for _ in parts]
+    for place, other in enumerate(others):
+        other[place] = "other"
+    assert len({effect_id(*each) for each in (parts, *others)}) == 6, "each part counts"

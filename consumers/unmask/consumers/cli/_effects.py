@@ -2,9 +2,11 @@
 
 import json
 from collections import Counter
+from datetime import datetime
 from typing import Annotated, Any
 
 import typer
+from rich import box
 from rich.console import Console
 from rich.table import Table
 
@@ -55,31 +57,18 @@ def list_effects(
         told = {"tenant": book.tenant, "effects": [_line(book, line) for line in lines], "budgets": budgets}
         typer.echo(json.dumps(told, indent=2))
         return
-    table = Table()
-    columns = (
-        "effect",
-        "failure",
-        "strategy",
-        "budget",
-        "state",
-        "attempts",
-        "unsettled",
-        "token",
-        "receipt",
-        "changed",
-    )
-    for name in columns:
-        table.add_column(
-            name, overflow="fold", justify="right" if name in ("attempts", "unsettled", "token") else "left"
-        )
+    table = _table("effect", "what", "budget", "state", "leases", "receipt", "changed")
     for line in lines:
-        told = _line(book, line)
-        told |= {
-            "effect": line.effect_id[:_SHOWN],
-            "strategy": f"{line.strategy} {line.strategy_version}",
-            "budget": line.budget_key,
-        }
-        table.add_row(*("" if told[name] is None else str(told[name]) for name in columns))
+        newest = line.newest
+        table.add_row(
+            line.effect_id[:_SHOWN],
+            f"{line.failure}\n{line.strategy} {line.strategy_version}",
+            line.budget_key,
+            book.state_of(line).value,
+            _leases(newest.attempts, newest.unsettled, line.token),
+            newest.receipt or "",
+            _instant(newest.decided_at),
+        )
     if lines:
         _print(table)
     states = Counter(book.state_of(line).value for line in lines)
@@ -123,14 +112,18 @@ def history(
         told = {**_line(book, line), "decisions": [_decision(decision) for decision in line.decisions]}
         typer.echo(json.dumps(told, indent=2))
         return
-    table = Table()
-    columns = ("decided at", "asked", "answer", "reason", "holder", "token", "lease until", "receipt", "place")
-    for name in columns:
-        table.add_column(name, overflow="fold", justify="right" if name == "token" else "left")
+    table = _table("decided at", "asked", "answer", "holder", "token", "lease until", "receipt", "place")
     for decision in line.decisions:
-        told = _decision(decision)
-        cells = ("decided_at", "kind", "answer", "reason", "holder", "fencing_token", "lease_until", "receipt")
-        table.add_row(*(str(told[name] or "") for name in cells), f"{decision.partition}/{decision.offset}")
+        table.add_row(
+            _instant(decision.decided_at),
+            decision.kind.value,
+            decision.answer.value + (f"\n{decision.reason.value}" if decision.reason else ""),
+            decision.holder[:_SHOWN],
+            str(decision.fencing_token or ""),
+            "" if decision.lease_until is None else _instant(decision.lease_until),
+            decision.receipt or "",
+            f"{decision.partition}/{decision.offset}",
+        )
     typer.echo(
         f"{line.effect_id}\n{line.tenant}: {line.failure} by {line.strategy} {line.strategy_version}, charged to "
         f"{line.budget_key}"
@@ -180,6 +173,27 @@ def _line(book: Book, line: EffectLine) -> dict[str, Any]:
         "late_receipt": newest.late_receipt,
         "changed": iso(to_micros(newest.decided_at)),
     }
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in columns:
+        table.add_column(name, overflow="fold")
+    return table
+
+
+def _leases(attempts: int, unsettled: int, token: int | None) -> str:
+    parts = [f"{attempts:,}"] if attempts else ["none"]
+    if unsettled:
+        parts.append(f"{unsettled:,} without a word")
+    if token is not None:
+        parts.append(f"token {token}")
+    return "\n".join(parts)
+
+
+def _instant(instant: datetime) -> str:
+    """To the second, UTC."""
+    return f"{instant:%Y-%m-%d\n%H:%M:%S}"
 
 
 def _decision(decision: EffectDecision) -> dict[str, Any]:

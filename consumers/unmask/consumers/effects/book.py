@@ -66,8 +66,10 @@ class EffectLine:
         elif decision.answer in _ENDS and decision.fencing_token == self.token:
             self.state = _ENDS[decision.answer]
         elif decision.answer is EffectAnswer.COMMITTED or decision.committed_at is not None:
-            # Its grant stands before what the topic still has.
-            self.state, self.token = State.COMMITTED, decision.fencing_token or self.token
+            # Its grant may stand before what the topic still has. Who comes too late names its own token.
+            self.state = State.COMMITTED
+            if decision.answer is not EffectAnswer.FENCED:
+                self.token = decision.fencing_token or self.token
         elif decision.reason is EffectReason.LEASE_OVER and self.state is State.HELD:
             self.state = State.LAPSED
 

@@ -12,6 +12,7 @@ __all__ = ["Decision", "Question", "Questions"]
 Decision = dict[str, Any]
 """A decoded effect_decision."""
 _REMEMBERED = 10_000
+_STAMP_US = 1_000
 _GRANTED = EffectAnswer.GRANTED.value
 
 
@@ -41,7 +42,8 @@ class Question:
         if decision["lease_until"] is None or sent_at is None:
             return 0.0
         lease_us: int = decision["lease_until"] - decision["decided_at"]
-        return sent_at + lease_us / 1_000_000
+        # The broker cuts its time off at whole milliseconds: it may have stamped the copy with one before its sending.
+        return sent_at + (lease_us - _STAMP_US) / 1_000_000
 
 
 class Questions:

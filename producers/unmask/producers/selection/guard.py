@@ -170,6 +170,12 @@ class Selections:
             turn, profile, source=SelectionSource.AUTO, scope=SelectionScope.SESSION,
             timeline=SelectionTimeline.CLEARED, cleared_by=ClearedBy.WATCHDOG,
         )  # fmt: skip
+        if self._persist is not None and self._preference is not None:
+            # What stands written again is on record again.
+            self._record(
+                turn, self._preference, source=SelectionSource.USER, scope=SelectionScope.SESSION,
+                timeline=SelectionTimeline.PERSISTED,
+            )  # fmt: skip
         return None
 
     # -- called by its turns

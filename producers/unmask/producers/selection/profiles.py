@@ -15,6 +15,8 @@ class Profiles:
 
     def __init__(self, candidates: Iterable[str], emergency: Iterable[str]) -> None:
         """Raises InvalidProfiles where there is no candidate, or an emergency profile is one."""
+        if isinstance(candidates, str) or isinstance(emergency, str):
+            raise InvalidProfiles("profiles are given as a tuple or list of names, not as one text")
         self.candidates = tuple(dict.fromkeys(candidates))
         self.emergency = tuple(dict.fromkeys(emergency))
         if not self.candidates:

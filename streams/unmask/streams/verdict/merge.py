@@ -1,5 +1,6 @@
 """One view of a session, from the snapshots of all source partitions that know of it, in any order."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -113,8 +114,18 @@ def merge_tallies(tallies: Iterable[dict[str, Any]], accounts: Mapping[int, int]
         selections_cut_through=_selections_cut_through(parts),
         told=bool(teardowns) or _told(parts, accounts or {}),
         delegations=merge_delegations(parts),
-        identity_conflicts=tuple(sorted({emitter for part in parts for emitter in part["identity_conflicts"]})),
+        identity_conflicts=_claimed_twice(parts),
     )
+
+
+def _claimed_twice(parts: list[dict[str, Any]]) -> tuple[str, ...]:
+    """Emitters that partitions found in dispute, and those of which two partitions know.
+
+    An emitter keeps the partition that it chose at its start, so that on another one somebody else claims its name.
+    """
+    told = Counter(emitter for part in parts for emitter in set(part["emitters"]))
+    between = {emitter for emitter, partitions in told.items() if partitions > 1}
+    return tuple(sorted(between.union(*(part["identity_conflicts"] for part in parts))))
 
 
 def _selections_cut_through(parts: list[dict[str, Any]]) -> int | None:

@@ -38,7 +38,8 @@ def test_each_end_of_a_lease_is_a_state_of_its_own() -> None:
     assert (state, line.newest.receipt, line.newest.attempts) == (State.COMMITTED, "receipt-1", 3)
     told.claim(15, holder="other")
     told.commit(16, token, "late")
-    assert told.only()[0] is State.COMMITTED, "what comes later changes nothing"
+    state, newest = told.only()[0], told.only()[1]
+    assert (state, newest.token) == (State.COMMITTED, line.token), "what comes later changes nothing"
 
 
 def test_a_lease_is_over_by_the_logs_time_before_anybody_says_so() -> None:

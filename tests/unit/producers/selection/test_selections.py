@@ -165,6 +165,8 @@ def test_what_something_automatic_left_written_down_is_not_gone_on_with(recorded
     guard = recorded.guard(preference="large", persist=written.append)
     assert guard.found(1, "small", source="auto") is None
     assert written == ["large"]
+    last = recorded.selections[-1]
+    assert (last["timeline"], last["profile"], last["source"]) == ("persisted", "large", "user")
     assert guard.turn(1).profile == "large"
     assert recorded.seen().findings == ("PREFERENCE_DRIFT", "WATCHDOG_DEPENDENT")
     assert guard.found(2, "small", source="user") == "small"
@@ -178,6 +180,8 @@ def test_an_operator_who_takes_a_route_away_is_a_policy(recorded: Recorded) -> N
 
 
 def test_profiles_that_cannot_be_chosen_from_are_refused_at_once() -> None:
+    with pytest.raises(InvalidProfiles, match="not as one text"):
+        Selections(NullSink(), "s-1", candidates="large")
     with pytest.raises(InvalidProfiles, match="a candidate at least"):
         Recorded().guard(candidates=[])
     with pytest.raises(InvalidProfiles, match="one or the other"):
