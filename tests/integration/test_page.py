@@ -324,7 +324,7 @@ def test_selections_recoveries_and_delegations_are_read_without_javascript_too(
         page = show(f"{run.address}/sessions/old-one", **more)
         lane = row(page, "timelines", "rate limited")
         expect(lane).to_contain_text("now: mini")
-        expect(page.locator("#timelines")).to_contain_text("The user chose last: large.")
+        expect(page.locator("#timelines")).to_contain_text("user chose last: large.")
         expect(page.locator("#timelines tbody").last).to_contain_text("mini")
         delegated = row(page, "delegations", "10 of 40 calls")
         expect(delegated).to_contain_text("gate: 3 (1 appealed, 0 wrong)")

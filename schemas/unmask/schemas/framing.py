@@ -30,7 +30,10 @@ class Framing(Protocol):
     """Turns records into bytes and back."""
 
     def encode(self, record: str, value: dict[str, Any]) -> bytes:
-        """The framed bytes of a value of the record's latest version. Raises EncodeError, RegistryUnavailable."""
+        """The framed bytes of a value, in the oldest version of the record that carries it.
+
+        Raises EncodeError, RegistryUnavailable.
+        """
         ...
 
     def decode_any(self, records: tuple[str, ...], data: bytes | None) -> tuple[str, dict[str, Any]]:

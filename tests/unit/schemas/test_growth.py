@@ -14,6 +14,8 @@ from unmask.schemas.history import RECORDS, _load, latest, published
 from unmask.schemas.testing import first_sample, sample
 
 GROWN = [record for record in RECORDS if len(published(record)) > 1]
+ADDED: dict[str, Any] = {"name": "added", "type": "long", "default": 7}
+LONGS = {"type": "array", "items": "long"}
 
 
 def version_of(record: str, value: dict[str, Any]) -> int:
@@ -155,7 +157,3 @@ def test_growth_that_old_readers_do_not_follow_is_refused_by_name(change: Any, c
 def test_growth_at_the_top_and_by_symbols_is_followed() -> None:
     grown(lambda _, fields: fields.append(ADDED))
     grown(lambda by, _: by["evidence"]["type"]["items"]["fields"][2]["type"]["items"]["symbols"].insert(0, "new"))
-
-
-ADDED: dict[str, Any] = {"name": "added", "type": "long", "default": 7}
-LONGS = {"type": "array", "items": "long"}

@@ -115,6 +115,9 @@ class DelegationLine(_Part):
     turns_without_accepted_write: SpentTurns
     identity_conflicts: int = Field(ge=0)
     findings: list[Finding] | None = Field(description="As verdicts say; null where no session of it is judged yet.")
+    findings_over_all: list[Finding] = Field(
+        description="What its sessions show together: a verdict judges one session, and a delegation may have several."
+    )
     sessions_judged: int = Field(ge=0)
     evidence: Evidence = Field(description="The worst of its sessions' evidence.")
     last_step_at: Instant | None = Field(description="Null where only a verdict tells of it.")

@@ -119,6 +119,7 @@ def _line(delegation: Delegation, judged: Mapping[str, Judged], evidence: Mappin
         turns_without_accepted_write=SpentTurns(current=delegation.blocked_turns, longest=delegation.longest_blocked),
         identity_conflicts=delegation.identity_conflicts,
         findings=[finding for finding in Finding if finding in found] if verdicts else None,
+        findings_over_all=list(delegation.found_over_all),
         sessions_judged=len(verdicts),
         evidence=next((state for state in _WORST_FIRST if state in states), Evidence.PENDING),
         last_step_at=iso(delegation.last_step_at) if delegation.last_step_at else None,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from unmask.schemas.breaker import Budget, BudgetPart, Spent
-from unmask.schemas.codes import Enforcer, SignalDoubt
+from unmask.schemas.codes import Enforcer, Finding, SignalDoubt
 
 __all__ = ["Delegation", "Part", "Refused", "merged", "parts_of"]
 
@@ -76,6 +76,19 @@ class Delegation:
     def over(self) -> tuple[BudgetPart, ...]:
         """Of which part of its budget more was spent than there was, over everything that is on record."""
         return Spent(self.calls, self.tokens, self.highest_attempt).exceeded(self.budget)
+
+    @property
+    def found_over_all(self) -> tuple[Finding, ...]:
+        """What all of its sessions show together, in the enum's order.
+
+        Not whether it stands still: how the calls of two sessions follow one another, no snapshot tells.
+        """
+        holds = {
+            Finding.BUDGET_EXCEEDED: bool(self.over),
+            Finding.DUPLICATE_EFFECT: bool(self.repeated_commits or self.duplicated),
+            Finding.IDENTITY_CONFLICT: self.identity_conflicts > 0,
+        }
+        return tuple(finding for finding, found in holds.items() if found)
 
     @property
     def identity_conflicts(self) -> int:

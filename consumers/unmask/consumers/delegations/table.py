@@ -39,6 +39,11 @@ def _name(line: DelegationLine) -> Text:
     if line.findings is None:
         parts.append(Text("not judged yet", style="dim"))
     parts += [Text(str(finding), style="bold red") for finding in line.findings or ()]
+    parts += [
+        Text(f"{finding}\nover all sessions", style="bold red")
+        for finding in line.findings_over_all
+        if finding not in (line.findings or ())
+    ]
     if line.identity_conflicts:
         parts.append(Text(_many(line.identity_conflicts, "identity conflict"), style="bold red"))
     return Text("\n").join(parts)

@@ -1,6 +1,7 @@
 """From what is on record of a session to its timelines. Pure: no Kafka, no clock."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -155,9 +156,16 @@ def _session(record: SessionRecord, evidence: Evidence) -> SessionPart:
         evidence=evidence,
         evidence_words=session_words(evidence),
         emitters=sorted(emitters),
-        identity_conflicts=sorted({name for tally in tallies for name in tally["identity_conflicts"]}),
+        identity_conflicts=_claimed_twice(tallies),
         sources=sources,
     )
+
+
+def _claimed_twice(tallies: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Emitters in dispute on a partition, and those of which two know, though an emitter keeps to one."""
+    told = Counter(name for tally in tallies for name in set(tally["emitters"]))
+    disputed = {name for tally in tallies for name in tally["identity_conflicts"]}
+    return sorted(disputed.union(name for name, partitions in told.items() if partitions > 1))
 
 
 def _state(record: SessionRecord, end: int | None) -> _State:

@@ -41,7 +41,9 @@ def draw(timeline: Timeline) -> RenderableType:
         parts.append(_findings(timeline.findings, "The selections show"))
     if selections.on_record:
         chosen = timeline.user_profile or "none on record"
-        parts.append(Text.assemble(("The user chose last: ", "bold"), chosen))
+        certain = selections.evidence is Evidence.COMPLETE
+        words = "The user chose last: " if certain else "As far as is on record the user chose last: "
+        parts.append(Text.assemble((words, "bold"), chosen))
     parts += [Text(), _proof("Delegations", delegations.evidence, delegations.evidence_words)]
     if delegations.delegations:
         parts.append(delegations_table(delegations.delegations, "Delegations of this session"))

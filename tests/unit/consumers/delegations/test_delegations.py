@@ -37,6 +37,7 @@ def test_calls_add_up_over_sessions_and_partitions_and_budgets_hold_for_all_of_t
     )
     assert (found.calls, found.tokens, found.sessions) == (18, 105, {"s1", "s2"})
     assert (found.budget.calls, [part.value for part in found.over]) == (15, ["calls"])
+    assert found.found_over_all == ("BUDGET_EXCEEDED",)
     (line,) = lines_of({"s1": [tally("s1", delegation(**invocations(("i1", "e1"), total=9)))]}, {})
     assert (line.invocations, len(line.invocations_listed)) == (9, 1)
 
@@ -63,6 +64,7 @@ def test_an_effect_with_two_receipts_is_two_and_one_that_is_told_twice_is_one() 
         tally("s2", delegation(commits=[commit("x", 1, None)], committed=1)),
     )
     assert (twice.duplicated, again.duplicated) == (("x",), ())
+    assert (twice.found_over_all, again.found_over_all) == (("DUPLICATE_EFFECT",), ())
 
 
 def test_progress_elsewhere_after_a_trip_ends_it() -> None:

@@ -130,6 +130,26 @@ def test_nobody_who_tells_is_never_called_none() -> None:
     assert "The user chose last" not in text
 
 
+@pytest.mark.parametrize(
+    ("evidence", "words"),
+    [("COMPLETE", "The user chose last: large"), ("LOSSY", "on record the user chose last: large")],
+)
+def test_what_the_user_chose_last_is_said_with_what_it_rests_on(evidence: str, words: str) -> None:
+    ended = tally(selections=CHOSEN, evidence=evidence, teardowns=[teardown(9)])
+    judgement = judged() if evidence == "COMPLETE" else judged(evidence=evidence)
+    assert words in shown(build_timeline(record(ended, verdict=judgement), now=at(9)))
+
+
+def test_an_emitter_that_two_partitions_know_is_two_lives_with_one_name() -> None:
+    found = build_timeline(record(tally(), tally(partition=1)), now=at(9))
+    assert found.session is not None
+    assert found.session.identity_conflicts == ["e1"]
+    assert "Two lives claim one identity: e1" in shown(found)
+    apart = build_timeline(record(tally(), tally(partition=1, emitters=["e2"])), now=at(9))
+    assert apart.session is not None
+    assert apart.session.identity_conflicts == []
+
+
 def test_a_none_is_said_where_somebody_would_have_told() -> None:
     told = frozenset((Family.ROUTE_SELECTION, Family.DELEGATION_EFFECT))
     found = build_timeline(record(tally(), witnessed=told, verdict=judged()), now=at(9))

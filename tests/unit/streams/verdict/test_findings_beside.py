@@ -123,6 +123,18 @@ def test_where_two_claim_one_identity_the_evidence_is_not_complete(parts: dict[s
     assert verdict["findings"] == ["LOSSY_EVIDENCE", "IDENTITY_CONFLICT"]
 
 
+def test_an_emitter_that_tells_on_two_partitions_is_two_and_their_sum_is_no_answer() -> None:
+    """Each emitter keeps the partition that it chose at its start, so that each partition takes its own for the one."""
+    large, small = (selection(profile, 1, source="user", scope="session") for profile in ("large", "small"))
+    here, accounts = ended(selections=[large]), {0: at(9), 1: at(9)}
+    verdict = judged(here, ended(partition=1, selections=[small], teardowns=[]), accounts=accounts)
+    assert (verdict["verdict"], verdict["evidence"]) == ("DEGRADED_SUCCESS", "LOSSY")
+    assert verdict["findings"] == ["LOSSY_EVIDENCE", "IDENTITY_CONFLICT"]
+    assert verdict["user_profile"] is None
+    apart = judged(here, ended(partition=1, emitters=["e2"], selections=[small], teardowns=[]), accounts=accounts)
+    assert (apart["evidence"], apart["findings"]) == ("COMPLETE", [])
+
+
 def test_findings_never_make_a_failure_of_a_success_nor_lift_one() -> None:
     everything = {"selections": DRIFT, "delegations": [delegation(tripped=True, trips=1, repeated_commits=1)]}
     assert judged(ended(**everything))["verdict"] == "CLEAN_SUCCESS"

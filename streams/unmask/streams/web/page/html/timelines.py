@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from unmask.schemas.codes import Finding, SelectionTimeline
+from unmask.schemas.codes import Evidence, Finding, SelectionTimeline
 from unmask.streams.web.page.html.parts import Column, chip, code, instant, note, section, table
 from unmask.streams.web.page.markup import Html, el, join
 from unmask.streams.web.page.values import RecoveryLine, SelectionLine, SessionAnswer
@@ -35,8 +35,10 @@ def _proof(answer: SessionAnswer) -> Html:
     total = detail.selections_total or len(detail.selections)
     left_out = "" if total <= len(detail.selections) else f" The newest {len(detail.selections):,} of {total:,}."
     chosen = detail.user_profile or "nothing that is on record"
+    certain = detail.selections_evidence is Evidence.COMPLETE
+    words = "The user chose last: " if certain else "As far as is on record the user chose last: "
     return join(
-        el("p", "Evidence ", chip(detail.selections_evidence.value), f".{left_out} The user chose last: ",
+        el("p", "Evidence ", chip(detail.selections_evidence.value), f".{left_out} {words}",
            el("span", chosen, class_="id"), "."),
         note("The same in a terminal: ", code(f"unmask timeline {answer.session.session_id}")),
     )  # fmt: skip
