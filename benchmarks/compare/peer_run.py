@@ -18,7 +18,7 @@ from benchmarks.compare.systems import System
 from benchmarks.compare.workload import PARTITIONS, Counts, Workload
 from benchmarks.processes import peak_mb
 
-from unmask.schemas.history import latest
+from unmask.schemas.history import published
 
 __all__ = ["Inputs", "run_peer"]
 
@@ -61,7 +61,9 @@ def run_peer(system: System, events: int, inputs: Inputs, run: str, folder: Path
     state.mkdir(parents=True)
     wanted = load.attempts()
     schema = state / "schema.avsc"
-    schema.write_text(json.dumps(latest("event_batch").source) if system.fill else ONE_EVENT_SCHEMA.read_text("utf-8"))
+    # Batches that tell nothing new are written in the first version.
+    batch_schema = json.dumps(published("event_batch")[0].source)
+    schema.write_text(batch_schema if system.fill else ONE_EVENT_SCHEMA.read_text("utf-8"))
     told = {
         "BENCH_BROKER": bootstrap, "BENCH_TOPIC": topic, "BENCH_OUT": out, "BENCH_GROUP": run,
         "BENCH_EVENTS": str(events), "BENCH_FORMAT": "batch" if system.fill else "one_event",

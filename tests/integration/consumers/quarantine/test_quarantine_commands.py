@@ -26,6 +26,7 @@ from unmask.schemas.windowing import MICROS
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(240)]
 
 SIZES = ("--window-seconds", "2,60", "--grace-seconds", "1")
+LATER = latest("event_batch").version + 1
 SECRET = b"\xc3\x01 an api key that nobody may see"
 Unmask = Callable[..., Result]
 
@@ -43,7 +44,7 @@ def later(tmp_path: Path) -> Path:
     schema["fields"].append({"name": "mood", "type": ["null", "string"], "default": None})
     folder = tmp_path / "event_batch"
     folder.mkdir()
-    (folder / "v2.avsc").write_text(json.dumps(schema), "utf-8")
+    (folder / f"v{LATER}.avsc").write_text(json.dumps(schema), "utf-8")
     return tmp_path
 
 
@@ -68,7 +69,7 @@ def written_later(batch: dict[str, Any], folder: Path) -> bytes:
     """The batch as a host with the later version writes it."""
     from unmask.schemas.history import _load
 
-    schema = _load("event_batch", 2, json.loads((folder / "event_batch" / "v2.avsc").read_text("utf-8")))
+    schema = _load("event_batch", LATER, json.loads((folder / "event_batch" / f"v{LATER}.avsc").read_text("utf-8")))
     out = io.BytesIO()
     schemaless_writer(out, schema.plain, {**batch, "mood": "good"})
     return codec.MAGIC + schema.fingerprint + out.getvalue()
