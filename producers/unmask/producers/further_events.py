@@ -1,6 +1,7 @@
 """Selections and delegations as they are published: closed words, clean identifiers, whole numbers.
 
 What is no word of a closed set, no number, or no instant makes the event invalid: it is dropped, and counted as such.
+So is a number that no record may hold. One such number would have the whole batch refused, with everything beside it.
 """
 
 from datetime import datetime
@@ -10,6 +11,7 @@ from typing import Any, SupportsIndex
 
 from unmask.producers.buffer import RawEvent
 from unmask.producers.published import Vocabulary, identifier, optional_identifier
+from unmask.schemas.bounds import LAST_INSTANT, MOST
 from unmask.schemas.codes import (
     CallOutcome,
     ClearedBy,
@@ -23,8 +25,6 @@ from unmask.schemas.codes import (
 from unmask.schemas.instants import to_micros
 
 __all__ = ["FurtherCleaner"]
-
-_LARGEST = 2**63 - 1
 
 
 def _words(codes: type[StrEnum]) -> dict[object, str]:
@@ -108,7 +108,7 @@ def _progress(raw: RawEvent) -> dict[str, Any]:
         "state_digest": optional_identifier(state_digest),
         "conditions": optional_identifier(conditions),
         "subject": optional_identifier(subject),
-        "measure": _optional_whole(measure, -_LARGEST - 1),
+        "measure": _optional_whole(measure, -MOST),
         "declared_scope": optional_identifier(declared_scope),
         "budget_calls": _optional_whole(budget_calls),
         "budget_tokens": _optional_whole(budget_tokens),
@@ -117,8 +117,8 @@ def _progress(raw: RawEvent) -> dict[str, Any]:
 
 
 def _whole(number: object, least: int = 0) -> int:
-    if isinstance(number, bool) or not isinstance(number, SupportsIndex) or not least <= index(number) <= _LARGEST:
-        raise ValueError(f"must be a whole number from {least} on")
+    if isinstance(number, bool) or not isinstance(number, SupportsIndex) or not least <= index(number) <= MOST:
+        raise ValueError(f"must be a whole number from {least} to {MOST}")
     return index(number)
 
 
@@ -131,4 +131,5 @@ def _optional_instant(instant: object) -> int | None:
         return None
     if not isinstance(instant, datetime):
         raise ValueError("must be an aware datetime: a bare number says no unit")
-    return to_micros(instant)
+    # Hosts write the first or the last instant that there is for what is over already, and for what never ends.
+    return min(max(to_micros(instant), 0), LAST_INSTANT)

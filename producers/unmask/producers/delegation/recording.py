@@ -6,12 +6,11 @@ from unmask.producers.delegation.host import DelegationHost
 from unmask.producers.delegation.invocation import Invocation
 from unmask.producers.delegation.signal import Reading
 from unmask.producers.published import identifier
+from unmask.schemas.bounds import MOST
 from unmask.schemas.breaker import Budget
 from unmask.schemas.codes import CallOutcome, EffectStep
 
 __all__ = ["Recording", "count_of"]
-
-_MOST = 2**63 - 1
 
 
 class Recording:
@@ -77,9 +76,9 @@ class Recording:
             subject=subject,
             measure=reading.measure,
             declared_scope=self._scope,
-            budget_calls=budget.calls,
-            budget_tokens=budget.tokens,
-            budget_attempts=budget.attempts,
+            budget_calls=_limit(budget.calls),
+            budget_tokens=_limit(budget.tokens),
+            budget_attempts=_limit(budget.attempts),
         )
 
     def record_effect(self, step: EffectStep, turn: int | None = None, **said: Any) -> None:
@@ -106,5 +105,10 @@ class Recording:
 
 
 def count_of(amount: object) -> int:
-    """A number from 0 on, as a record has it; 0 for anything else."""
-    return min(max(0, int.__int__(amount)), _MOST) if isinstance(amount, int) else 0
+    """A number from 0 on, as a record may hold it; 0 for anything else."""
+    return min(max(0, int.__int__(amount)), MOST) if isinstance(amount, int) else 0
+
+
+def _limit(amount: int | None) -> int | None:
+    """A limit that nobody reaches is as good as the largest number that a record may hold."""
+    return None if amount is None else min(amount, MOST)

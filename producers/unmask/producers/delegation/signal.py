@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from unmask.producers.delegation.content import content_digest
 from unmask.producers.published import identifier
+from unmask.schemas.bounds import MOST
 
 __all__ = ["Reading", "Signal"]
 
@@ -21,9 +22,9 @@ class Reading:
 
     @classmethod
     def of(cls, state: object, conditions: object = None, measure: object = None) -> "Reading":
-        """The reading of a content. A measure that is no whole number of 64 bits is left out."""
+        """The reading of a content. A measure that no record may hold is left out."""
         number = int.__int__(measure) if isinstance(measure, int) else None
-        if number is not None and not -(2**63) <= number < 2**63:
+        if number is not None and not -MOST <= number <= MOST:
             number = None
         return cls(content_digest(state), content_digest(conditions), number)
 

@@ -19,6 +19,7 @@ from unmask.producers.effects.key import EffectKey, fingerprint_token
 from unmask.producers.effects.questions import Decision, Questions
 from unmask.producers.effects.reading import claim_of, settlement_of
 from unmask.producers.effects.scoped import Effect
+from unmask.schemas.bounds import MOST
 from unmask.schemas.codes import EffectReason, EffectRequestKind
 from unmask.schemas.framing import framing_from_environment
 from unmask.schemas.tokens import opaque_id
@@ -84,13 +85,14 @@ class EffectsClient:
         stated for a budget, the smallest holds. Raises ValueError where one of these is out of range.
         """
         effect = EffectKey.of(tenant, failure, strategy, strategy_version, budget_key)
-        if budget_limit is not None and budget_limit < 1:
-            raise ValueError("budget_limit is at least 1; leave it out for no limit")
+        if budget_limit is not None and (type(budget_limit) is not int or budget_limit < 1):
+            raise ValueError("budget_limit is a whole number from 1 on; leave it out for no limit")
         lease_ms = _lease_ms(lease)
         details = {
             "fingerprint": fingerprint_token(fingerprint),
             "lease_ms": lease_ms,
-            "budget_limit": budget_limit,
+            # A limit that nobody reaches is as good as the largest number that a record may hold.
+            "budget_limit": None if budget_limit is None else min(budget_limit, MOST),
         }
         return claim_of(effect, lease_ms, self._holder, *self._ask(effect, "claim", details, timeout))
 
@@ -229,7 +231,8 @@ def _seconds(value: Seconds) -> float:
 
 
 def _lease_ms(lease: Seconds) -> int:
-    milliseconds = round(_seconds(lease) * 1000)
-    if not 1 <= milliseconds <= _LONGEST_LEASE_MS:
+    milliseconds = _seconds(lease) * 1000
+    # Not rounded before: what is no number has no whole one.
+    if not 0.5 < milliseconds <= _LONGEST_LEASE_MS:
         raise ValueError("a lease is between a millisecond and a day; renew it where an effect takes longer")
-    return milliseconds
+    return round(milliseconds)

@@ -5,7 +5,7 @@ It decides, and it records what it decides on the right timeline. Unlike telemet
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Protocol
 
 from unmask.producers.selection.errors import InvalidProfiles, NotAPreference
@@ -184,9 +184,13 @@ class Selections:
         """Later turns begin with this automatic choice, up to a stated instant."""
         self._window = Window(profile, until)
 
-    def now(self) -> datetime:
-        """By the guard's clock."""
-        return self._clock()
+    def end_of(self, window: timedelta) -> datetime:
+        """When a window that begins now ends; the last instant that there is where it is longer than that."""
+        now = self._clock()
+        try:
+            return now + max(window, timedelta(0))
+        except OverflowError:
+            return datetime.max.replace(tzinfo=now.tzinfo)
 
     def offered(self, profile: str) -> str:
         """The profile of this name or token. Raises InvalidProfiles."""

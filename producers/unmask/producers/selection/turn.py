@@ -49,7 +49,7 @@ class Turn:
             return chosen
         until = None
         if window is not None and not selections.profiles.is_emergency(chosen):
-            until = selections.now() + window
+            until = selections.end_of(window)
             selections.open_window(chosen, until)
         selections.record(
             self.number, chosen, source=SelectionSource.AUTO, reason=reason, expires_at=until,

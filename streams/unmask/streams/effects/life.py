@@ -27,7 +27,7 @@ from unmask.streams.effects.rules import EffectRules
 from unmask.streams.effects.state import PartitionState
 from unmask.streams.effects.status import EffectsProgress
 from unmask.streams.ledger.broker_clock import BrokerClock
-from unmask.streams.ledger.life import TRANSIENT, LifeEnded, leave
+from unmask.streams.ledger.life import TRANSIENT, LifeEnded, close_drained, leave
 from unmask.streams.ledger.log_end import log_ends, log_id, log_starts
 from unmask.streams.ledger.membership import Membership
 from unmask.streams.ledger.outputs import Record
@@ -75,6 +75,7 @@ class EffectsLife:
             settings.bootstrap, self._requests, settings.effects_transactional_id, self._clock, framing
         )
         self._leaving = False
+        self._closing = False
         self._transactor: Transactor | None = None
         self._consumer: Consumer | None = None
         self._membership: Membership | None = None
@@ -127,6 +128,7 @@ class EffectsLife:
         # The states go first: closing the consumer revokes its partitions, and a state whose changes were aborted must
         # not be committed then.
         self.states.clear()
+        self._closing = True
         if self._transactor is not None:
             self._transactor.abort()
             self._transactor = None
@@ -134,7 +136,7 @@ class EffectsLife:
             try:
                 if self._leaving:
                     leave(self._consumer)
-                self._consumer.close()
+                close_drained(self._consumer)
             except Exception as error:
                 logger.warning("the effects ledger's consumer did not close cleanly: %s", error)
         self._expiry.close()
@@ -142,6 +144,8 @@ class EffectsLife:
     # Rebalances. Called inside poll(); exceptions are kept for the loop.
 
     def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        if self._closing:
+            return
         assert self._membership is not None
         self._membership.assigned()
         try:
@@ -193,6 +197,9 @@ class EffectsLife:
             fence_writer(self._settings.bootstrap, writer, self._settings.transaction_timeout_ms)
 
     def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        if self._closing:
+            # Nothing is committed any more, and a client that is closing may never answer: see close_drained().
+            return
         assert self._membership is not None
         self._membership.assigned()
         try:

@@ -106,6 +106,7 @@ class EffectsService:
 
     def _live(self) -> None:
         self._life = life = EffectsLife(self._settings, self._topics, self._rules, self._framing, self._progress)
+        failed = False
         try:
             life.run(self._stopping)
         except _HOPELESS:
@@ -118,10 +119,13 @@ class EffectsService:
                 raise WorkerNameTaken(self._settings.instance) from error
             if stuck > _STALLED_S:
                 raise EffectsStalled(stuck, error) from error
+            failed = True
             logger.warning("effects ledger starts anew: %s", self._progress.reason)
-            self._stopping.wait(_PAUSE_S)
         finally:
+            # At once: while nobody polls, rebalances pile up in the client.
             life.close()
+        if failed:
+            self._stopping.wait(_PAUSE_S)
 
     def _keeps_being_fenced(self) -> bool:
         now = time.monotonic()

@@ -8,12 +8,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 from zlib import crc32
 
+from unmask.schemas.bounds import LAST_INSTANT, MOST
 from unmask.schemas.codes import Family, QuarantineReason
 from unmask.schemas.errors import DecodeError
 from unmask.schemas.framing import Framing, SingleObjectFraming
 from unmask.schemas.signatures import is_signature
 from unmask.schemas.tokens import all_tokens, is_token
-from unmask.streams.ledger.quick_read import LAST_INSTANT, MOST, QuickReader
+from unmask.streams.ledger.quick_read import QuickReader
 from unmask.streams.ledger.singles import Single, SingleReader
 
 __all__ = ["Batch", "Intake"]

@@ -35,7 +35,7 @@ from unmask.streams.ledger.status import Progress
 from unmask.streams.ledger.transactor import Transactor, fence_writer
 from unmask.streams.settings import StreamSettings
 
-__all__ = ["TRANSIENT", "Life", "LifeEnded", "leave"]
+__all__ = ["TRANSIENT", "Life", "LifeEnded", "close_drained", "leave"]
 
 logger = logging.getLogger(__name__)
 
@@ -46,6 +46,9 @@ _JOIN_TIMEOUT_S = 60.0
 _ASK_TIMEOUT_S = 10.0
 _LEAVE_TIMEOUT_S = 5.0
 _TELL_S = 0.5
+_DRAINED = 3
+"""So many empty looks into a queue; one may have found nothing but a callback."""
+_DRAIN_TIMEOUT_S = 0.5
 _LASTING_S = 5.0
 """A life that goes on for so long after it has joined holds; what a record brings about happens before."""
 
@@ -76,6 +79,7 @@ class Life:
         self.frontier = Frontier(self._admin, self._events, self._clock)
         self._ownership = Ownership(self._admin, settings.ledger_group, self._events, self._partitions)
         self._leaving = False
+        self._closing = False
         self._transactor: Transactor | None = None
         self._consumer: Consumer | None = None
         self._membership: Membership | None = None
@@ -126,6 +130,7 @@ class Life:
         # The states go first: closing the consumer revokes its partitions, and a state whose changes were aborted must
         # not be committed then.
         self.states.clear()
+        self._closing = True
         if self._transactor is not None:
             self._transactor.abort()
             self._transactor = None
@@ -133,7 +138,7 @@ class Life:
             try:
                 if self._leaving:
                     leave(self._consumer)
-                self._consumer.close()
+                close_drained(self._consumer)
             except Exception as error:
                 # Among them SystemError, where a callback failed while the client was closing.
                 logger.warning("ledger consumer did not close cleanly: %s", error)
@@ -141,6 +146,8 @@ class Life:
     # Rebalances. Called inside consume(); exceptions are kept for the loop.
 
     def _on_assign(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        if self._closing:
+            return
         assert self._membership is not None
         self._membership.assigned()
         try:
@@ -197,6 +204,9 @@ class Life:
             fence_writer(self._settings.bootstrap, writer, self._settings.transaction_timeout_ms)
 
     def _on_revoke(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        if self._closing:
+            # Nothing is committed any more, and a client that is closing may never answer: see close_drained().
+            return
         assert self._membership is not None
         self._membership.assigned()
         try:
@@ -355,6 +365,18 @@ def leave(consumer: Consumer) -> None:
     # It is told in the background, once nothing is assigned any more.
     while time.monotonic() - began < (_LEAVE_TIMEOUT_S if consumer.assignment() else _TELL_S):
         consumer.consume(1, _WAIT_S)
+
+
+def close_drained(consumer: Consumer) -> None:
+    """Closes a group's consumer, after what waits in its queue was served.
+
+    A rebalance that waits there is else called back by close(), when nobody answers for the group any more. The client
+    then waits for ever, with the interpreter's lock held (librdkafka's issue 4041), and with it the whole worker.
+    """
+    began, empty = time.monotonic(), 0
+    while empty < _DRAINED and time.monotonic() - began < _DRAIN_TIMEOUT_S:
+        empty = 0 if consumer.consume(_CONSUME, 0) else empty + 1
+    consumer.close()
 
 
 TRANSIENT = {

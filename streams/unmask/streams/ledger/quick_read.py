@@ -18,17 +18,14 @@ import numpy as np
 from fastavro import parse_schema, schemaless_reader, schemaless_writer
 from numpy.typing import NDArray
 
+from unmask.schemas.bounds import LAST_INSTANT, MOST
 from unmask.schemas.codec import HEADER_LENGTH, MAGIC
 from unmask.schemas.codes import Family
 from unmask.schemas.history import PublishedSchema, published
 from unmask.schemas.tokens import TOKEN_PATTERN
 
-__all__ = ["DOUBLE", "LAST_INSTANT", "MOST", "SINGLE", "QuickReader", "Unusual", "column", "number"]
+__all__ = ["DOUBLE", "SINGLE", "QuickReader", "Unusual", "column", "number"]
 
-LAST_INSTANT = 7_258_118_400_000_000
-"""The year 2200; anything later is no instant of a running host."""
-MOST = 10**15
-"""No emitter counts further; sums and differences of such numbers fit into every record."""
 _REMEMBERED_EMITTERS = 200_000
 _FEW = 256
 """So many instants of a batch are decoded as one long integer; of more, numpy is quicker."""

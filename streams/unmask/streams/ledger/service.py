@@ -115,6 +115,7 @@ class LedgerService:
 
     def _live(self) -> None:
         self._life = life = Life(self._settings, self._topics, self._rules, self._framing, self._progress)
+        failed = False
         try:
             life.run(self._stopping)
         except _HOPELESS:
@@ -128,10 +129,13 @@ class LedgerService:
                 raise WorkerNameTaken(self._settings.instance) from error
             if stuck > _STALLED_S:
                 raise LedgerStalled(stuck, error) from error
+            failed = True
             logger.warning("ledger starts anew: %s", self._progress.reason)
-            self._stopping.wait(_PAUSE_S)
         finally:
+            # At once: while nobody polls, rebalances pile up in the client.
             life.close()
+        if failed:
+            self._stopping.wait(_PAUSE_S)
 
     def _keeps_being_fenced(self) -> bool:
         now = time.monotonic()

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 from typing import Any
 from zlib import crc32
 
-from unmask.streams.ledger.quick_read import DOUBLE, LAST_INSTANT, MOST, SINGLE, QuickReader, Unusual, column, number
+from unmask.schemas.bounds import LAST_INSTANT, MOST
+from unmask.streams.ledger.quick_read import DOUBLE, SINGLE, QuickReader, Unusual, column, number
 
 __all__ = ["Single", "SingleReader"]
 

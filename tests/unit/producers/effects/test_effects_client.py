@@ -1,6 +1,7 @@
 """The client without a broker: what cannot be a question is refused, and nothing else is ever an exception."""
 
 import asyncio
+import contextlib
 import subprocess
 import sys
 from datetime import timedelta
@@ -11,6 +12,7 @@ from tests.unit.producers.effects.decided import KEY, decision
 
 from unmask.producers.effects import Claim, EffectsClient, NotGranted, Settlement
 from unmask.producers.effects.reading import claim_of
+from unmask.schemas.bounds import MOST
 from unmask.schemas.codes import EffectAnswer, EffectReason
 from unmask.schemas.errors import NoBroker, UnsafeClientOption
 
@@ -29,7 +31,11 @@ def client() -> Any:
     [
         {"lease": 0},
         {"lease": timedelta(days=1, milliseconds=1)},
+        {"lease": float("nan")},
+        {"lease": float("inf")},
         {"budget_limit": 0},
+        {"budget_limit": 2.5},
+        {"budget_limit": True},
         {"fingerprint": ""},
         {"tenant": ""},
     ],
@@ -37,6 +43,22 @@ def client() -> Any:
 def test_what_cannot_be_a_question_is_the_callers_mistake(client: EffectsClient, wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"lease|budget_limit|fingerprint|empty"):
         client.claim(**CLAIM | wrong)
+
+
+def test_a_limit_that_nobody_reaches_is_one_that_a_record_may_hold(
+    client: EffectsClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A request with a larger number would be put aside unread, and its asker wait for nothing."""
+    asked: list[dict[str, Any]] = []
+
+    def ask(effect: object, kind: str, details: dict[str, Any], timeout: object) -> tuple[Any, ...]:
+        asked.append(details)
+        return "r1", EffectReason.TIMEOUT, None, None
+
+    monkeypatch.setattr(client, "_ask", ask)
+    with contextlib.suppress(Exception):  # what becomes of the answer is another test's
+        client.claim(**CLAIM | {"budget_limit": sys.maxsize})
+    assert [details["budget_limit"] for details in asked] == [MOST]
 
 
 def test_without_a_broker_a_claim_abstains_within_its_timeout(client: EffectsClient) -> None:

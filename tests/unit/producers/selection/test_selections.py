@@ -65,6 +65,13 @@ def test_a_window_holds_for_later_turns_up_to_its_instant(recorded: Recorded) ->
     assert recorded.seen().findings == ()
 
 
+@pytest.mark.parametrize("window", [timedelta.max, timedelta.min, timedelta(0)])
+def test_a_window_that_no_calendar_has_keeps_nobody_from_the_substitute(recorded: Recorded, window: timedelta) -> None:
+    guard = recorded.guard(preference="large")
+    assert guard.turn(1).recover(503, window=window) == "small"
+    assert guard.turn(2).profile == ("small" if window > timedelta(0) else "large")
+
+
 def test_what_is_for_emergencies_gets_no_window(recorded: Recorded) -> None:
     guard = recorded.guard(candidates=["large"])
     assert guard.turn(1).recover(503, window=HOUR) == "spare"
