@@ -31,7 +31,7 @@ class Outcome:
     peak_mb: float
     """Of its largest process."""
     machine_cpu_s: float = 0.0
-    """What all processes of the machine used meanwhile, the broker's among them; 0 where it was not measured."""
+    """What all processes of the machine used in `seconds`, the broker's among them; 0 where it was not measured."""
     idle_cpu: float = 0.0
     """CPU seconds a second after it, where nothing happens."""
 
