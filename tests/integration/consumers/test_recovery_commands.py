@@ -10,6 +10,7 @@ from confluent_kafka.admin import AdminClient
 from tests.json_schema_check import violations
 from tests.session_parts import delegation, refusal, selection
 from tests.table_records import BLUE, at, session_tally, teardown
+from tests.tables_on_kafka import eventually
 from typer.testing import CliRunner, Result
 
 from unmask.consumers import enforcement
@@ -277,6 +278,8 @@ def test_without_the_effects_ledger_s_topics_enforcement_says_that_they_are_miss
 ) -> None:
     name, admin = topics.effects_decisions.name, AdminClient({"bootstrap.servers": kafka})
     admin.delete_topics([name])[name].result()
+    # The answer comes before every broker has done it.
+    eventually(lambda: name not in admin.list_topics(timeout=10).topics)
     result = unmask("enforcement", "--json")
     assert result.exit_code == 0, result.output
     found = answer(result, enforcement.json_schema())

@@ -23,6 +23,7 @@ from unmask.streams.ledger.fold import QuarantineFlood, fold_batch, fold_unreada
 from unmask.streams.ledger.fold_single import fold_single
 from unmask.streams.ledger.frontier import Frontier
 from unmask.streams.ledger.intake import Intake
+from unmask.streams.ledger.last_resort import ending_the_process_after
 from unmask.streams.ledger.log_end import log_id, log_starts
 from unmask.streams.ledger.membership import Membership
 from unmask.streams.ledger.outputs import Outputs, Record
@@ -49,6 +50,7 @@ _TELL_S = 0.5
 _DRAINED = 3
 """So many empty looks into a queue; one may have found nothing but a callback."""
 _DRAIN_TIMEOUT_S = 0.5
+_CLOSE_S = 40.0
 _LASTING_S = 5.0
 """A life that goes on for so long after it has joined holds; what a record brings about happens before."""
 
@@ -376,7 +378,9 @@ def close_drained(consumer: Consumer) -> None:
     began, empty = time.monotonic(), 0
     while empty < _DRAINED and time.monotonic() - began < _DRAIN_TIMEOUT_S:
         empty = 0 if consumer.consume(_CONSUME, 0) else empty + 1
-    consumer.close()
+    # One that comes while it closes still finds nobody.
+    with ending_the_process_after(_CLOSE_S):
+        consumer.close()
 
 
 TRANSIENT = {
