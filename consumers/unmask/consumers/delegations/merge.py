@@ -11,6 +11,14 @@ from typing import Any
 
 from unmask.schemas.breaker import Budget, BudgetPart, Spent
 from unmask.schemas.codes import Enforcer, Finding, SignalDoubt
+from unmask.schemas.delegation_tallies import (
+    Commit,
+    different_commits,
+    is_tripped,
+    newest_of,
+    run_claims,
+    turns_blocked,
+)
 
 __all__ = ["Delegation", "Part", "Refused", "merged", "parts_of"]
 
@@ -93,8 +101,7 @@ class Delegation:
     @property
     def identity_conflicts(self) -> int:
         """Identities that two lives claim; of invocations on different partitions each of these sees one claimant."""
-        claimed = Counter(invocation for invocation, _ in self.invocations)
-        between = sum(count > 1 for count in claimed.values()) if len(self.parts) > 1 else 0
+        between = run_claims(self.invocations) if len(self.parts) > 1 else 0
         return self.seen_conflicts + between
 
     @property
@@ -105,31 +112,25 @@ class Delegation:
     @property
     def duplicated(self) -> tuple[str, ...]:
         """Effects that are listed with more than one commit."""
-        effects: defaultdict[str, set[tuple[int, str | None]]] = defaultdict(set)
+        effects: defaultdict[str, set[Commit]] = defaultdict(set)
         for effect, token, receipt in self.commits:
             effects[effect].add((token, receipt))
-        return tuple(sorted(effect for effect, commits in effects.items() if _different(commits) > 1))
+        return tuple(sorted(effect for effect, commits in effects.items() if different_commits(commits) > 1))
 
     @property
     def unchanged(self) -> int:
         """Calls in a row that succeeded and changed nothing, where its newest step was."""
-        return int(max(self.parts, key=_newest)["unchanged"]) if self.parts else 0
+        return int(newest_of(self.parts)["unchanged"]) if self.parts else 0
 
     @property
     def tripped(self) -> bool:
         """Whether the breaker stands tripped somewhere, and nothing later shows progress elsewhere."""
-        since = max((part["last_step_at"] for part in self.parts if part["tripped"]), default=None)
-        if since is None:
-            return False
-        return not any(_moved(part) for part in self.parts if not part["tripped"] and part["last_step_at"] > since)
+        return is_tripped(self.parts)
 
     @property
     def blocked_turns(self) -> int:
         """Turns with a refusal since the last accepted write; where none was accepted, those of all places."""
-        turns = [part["blocked_turns"] for part in self.parts]
-        if any(part["committed"] for part in self.parts):
-            return max(turns, default=0)
-        return sum(turns)
+        return turns_blocked(self.parts)
 
     @property
     def longest_blocked(self) -> int:
@@ -171,29 +172,6 @@ _SUMS = (
     "repeated_commits",
 )  # fmt: skip
 _HIGHEST = ("highest_attempt", "longest_unchanged")
-_UNSOUND = frozenset((SignalDoubt.UNSTABLE_SIGNAL, SignalDoubt.INDISTINCT_SIGNAL))
-
-
-def _newest(part: Mapping[str, Any]) -> tuple[int, int]:
-    return part["last_step_at"], part["unchanged"]
-
-
-def _moved(part: Mapping[str, Any]) -> bool:
-    """Whether something changed there: more calls succeeded than a beginning, a standstill and doubts explain."""
-    doubts = {SignalDoubt(entry["doubt"]): entry["count"] for entry in part["doubts"]}
-    if not _UNSOUND.isdisjoint(doubts):
-        return False
-    return bool(part["succeeded"] > 1 + part["unchanged"] + sum(doubts.values()))
-
-
-def _different(commits: set[tuple[int, str | None]]) -> int:
-    """Commits that are not one: under another token, or under one token with another receipt.
-
-    Told once with its receipt and once without, it is one all the same.
-    """
-    receipted = {(token, receipt) for token, receipt in commits if receipt is not None}
-    bare = {token for token, receipt in commits if receipt is None} - {token for token, _ in receipted}
-    return len(receipted) + len(bare)
 
 
 def parts_of(tallies: Iterable[Mapping[str, Any]]) -> Iterator[Part]:

@@ -6,14 +6,16 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from unmask.schemas.breaker import Budget, Spent
-from unmask.schemas.codes import SignalDoubt
+from unmask.schemas.delegation_tallies import (
+    Commit,
+    different_commits,
+    is_tripped,
+    newest_of,
+    run_claims,
+    turns_blocked,
+)
 
 __all__ = ["Delegation", "Refusals", "merge_delegations"]
-
-# They take back what was counted of their signal, so that nothing follows from the counts that are left.
-_UNSOUND = (SignalDoubt.UNSTABLE_SIGNAL.value, SignalDoubt.INDISTINCT_SIGNAL.value)
-Commit = tuple[int, str | None]
-"""Fencing token and receipt of a commit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +78,16 @@ def merge_delegations(parts: Iterable[Mapping[str, Any]]) -> tuple[Delegation, .
 
 
 def _merged(name: str, tallies: Sequence[Mapping[str, Any]]) -> Delegation:
-    blocked = _blocked(tallies)
+    blocked = turns_blocked(tallies)
     firsts = [tally["first_trip_call"] for tally in tallies if tally["first_trip_call"] is not None]
     return Delegation(
         delegation_id=name,
         calls=_sum(tallies, "calls"),
         spent=Spent(_sum(tallies, "calls"), _sum(tallies, "tokens"), _most(tallies, "highest_attempt")),
         budget=Budget(*(_least(tallies, f"budget_{part}") for part in ("calls", "tokens", "attempts"))),
-        unchanged=max(tallies, key=_newest)["unchanged"],
+        unchanged=newest_of(tallies)["unchanged"],
         longest_unchanged=_most(tallies, "longest_unchanged"),
-        tripped=_tripped(tallies),
+        tripped=is_tripped(tallies),
         trips=_sum(tallies, "trips"),
         false_trips=_sum(tallies, "false_trips"),
         first_trip_call=min(firsts, default=None),
@@ -112,37 +114,11 @@ def _least(tallies: Sequence[Mapping[str, Any]], name: str) -> int | None:
     return min((tally[name] for tally in tallies if tally[name] is not None), default=None)
 
 
-def _newest(tally: Mapping[str, Any]) -> tuple[int, int]:
-    return tally["last_step_at"], tally["unchanged"]
-
-
 def _doubts(tallies: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     doubts: Counter[str] = Counter()
     for tally in tallies:
         doubts.update({str(entry["doubt"]): entry["count"] for entry in tally["doubts"]})
     return dict(sorted(doubts.items()))
-
-
-def _tripped(tallies: Sequence[Mapping[str, Any]]) -> bool:
-    """A trip stands until progress; what was done later on another partition is seen there alone."""
-    open_since = max((tally["last_step_at"] for tally in tallies if tally["tripped"]), default=None)
-    if open_since is None:
-        return False
-    return not any(_moved(tally) for tally in tallies if not tally["tripped"] and tally["last_step_at"] > open_since)
-
-
-def _moved(tally: Mapping[str, Any]) -> bool:
-    """Whether something changed there: more calls succeeded than a beginning, a standstill and doubts explain."""
-    doubts = _doubts((tally,))
-    if any(doubt in doubts for doubt in _UNSOUND):
-        return False
-    return bool(tally["succeeded"] > 1 + tally["unchanged"] + sum(doubts.values()))
-
-
-def _blocked(tallies: Sequence[Mapping[str, Any]]) -> int:
-    """Turns with a refusal since the last accepted write; which partition had that last is known where none had one."""
-    turns = [tally["blocked_turns"] for tally in tallies]
-    return max(turns) if any(tally["committed"] for tally in tallies) else sum(turns)
 
 
 def _refusals(tallies: Sequence[Mapping[str, Any]]) -> dict[str, Refusals]:
@@ -159,11 +135,9 @@ def _refusals(tallies: Sequence[Mapping[str, Any]]) -> dict[str, Refusals]:
 
 def _claimed_by_two(tallies: Sequence[Mapping[str, Any]]) -> int:
     """Invocations of which emitters of different partitions tell: each partition sees one of them."""
-    emitters: dict[str, set[str]] = {}
-    for tally in tallies:
-        for invocation in tally["invocations"]:
-            emitters.setdefault(invocation["invocation_id"], set()).add(invocation["emitter_id"])
-    return sum(len(claimants) > 1 for claimants in emitters.values()) if len(tallies) > 1 else 0
+    if len(tallies) < 2:
+        return 0
+    return run_claims((run["invocation_id"], run["emitter_id"]) for tally in tallies for run in tally["invocations"])
 
 
 def _commits(tally: Mapping[str, Any]) -> dict[str, set[Commit]]:
@@ -173,14 +147,6 @@ def _commits(tally: Mapping[str, Any]) -> dict[str, set[Commit]]:
     return commits
 
 
-def _different(commits: set[Commit]) -> int:
-    """Commits that are not one: under another token, or under one token with another receipt."""
-    bare = {token for token, receipt in commits if receipt is None}
-    receipted = {(token, receipt) for token, receipt in commits if receipt is not None}
-    # Told once with its receipt and once without, it is one all the same.
-    return len(receipted) + len(bare - {token for token, _ in receipted})
-
-
 def _repeated_between(tallies: Sequence[Mapping[str, Any]]) -> int:
     """Commits of one effect on several partitions that each of them takes for the first."""
     told: dict[str, list[set[Commit]]] = {}
@@ -188,7 +154,7 @@ def _repeated_between(tallies: Sequence[Mapping[str, Any]]) -> int:
         for effect, commits in _commits(tally).items():
             told.setdefault(effect, []).append(commits)
     return sum(
-        max(0, _different(set().union(*commits)) - 1 - sum(_different(known) - 1 for known in commits))
+        max(0, different_commits(set().union(*commits)) - 1 - sum(different_commits(known) - 1 for known in commits))
         for commits in told.values()
     )
 
@@ -203,6 +169,6 @@ def _share_an_effect(told: Mapping[str, Sequence[Mapping[str, Any]]]) -> set[str
     return {
         name
         for committers in by_effect.values()
-        if len(committers) > 1 and _different(set().union(*committers.values())) > 1
+        if len(committers) > 1 and different_commits(set().union(*committers.values())) > 1
         for name in committers
     }
