@@ -1,24 +1,14 @@
 """The ledger's shell: a thread in which one life follows the other until it is stopped or nothing helps any more."""
 
-import logging
-import threading
 import time
-from collections import deque
 
 from unmask.schemas.framing import Framing, framing_from_environment
 from unmask.schemas.topics import Topics
 from unmask.schemas.windowing import MICROS
-from unmask.streams.ledger.errors import (
-    BrokerRefuses,
-    LedgerStalled,
-    LogRewound,
-    PartitionsAdded,
-    WorkerNameTaken,
-    is_fencing,
-    is_refusal,
-)
+from unmask.streams.ledger.errors import LedgerStalled, LogRewound, PartitionsAdded, WorkerNameTaken
 from unmask.streams.ledger.fold import QuarantineFlood
 from unmask.streams.ledger.life import Life
+from unmask.streams.ledger.lives import Lives
 from unmask.streams.ledger.pieces import LedgerStateUnreadable
 from unmask.streams.ledger.rules import FoldRules
 from unmask.streams.ledger.status import LedgerStatus, Progress
@@ -26,13 +16,7 @@ from unmask.streams.settings import StreamSettings
 
 __all__ = ["LedgerService", "LedgerStalled", "LogRewound", "QuarantineFlood", "WorkerNameTaken", "rules_from"]
 
-logger = logging.getLogger(__name__)
-
-_PAUSE_S = 0.5
-_STALLED_S = 120.0
 _QUIET_S = 10.0
-_FENCINGS, _FENCINGS_S = 8, 60.0  # one fencing is a pause that took too long; this many are two workers of one name
-_HOPELESS = (QuarantineFlood, LedgerStateUnreadable, LogRewound, PartitionsAdded)
 
 
 def rules_from(settings: StreamSettings) -> FoldRules:
@@ -48,30 +32,27 @@ def rules_from(settings: StreamSettings) -> FoldRules:
     )
 
 
-class LedgerService:
+class LedgerService(Lives):
     """Runs the ledger in a thread of its own."""
+
+    pause_s = 0.5
+    hopeless = (QuarantineFlood, LedgerStateUnreadable, LogRewound, PartitionsAdded)
 
     def __init__(self, settings: StreamSettings, topics: Topics, framing: Framing | None = None) -> None:
         self._settings = settings
         self._topics = topics
         self._framing = framing or framing_from_environment()
         self._rules = rules_from(settings)
-        self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="unmask-ledger", daemon=True)
         self._progress = Progress()
+        super().__init__("ledger", "unmask-ledger", settings.instance, self._progress)
         self._life: Life | None = None
-        self._error: BaseException | None = None
-        self._fenced: deque[float] = deque(maxlen=_FENCINGS)
 
-    def start(self) -> None:
-        """Starts the thread."""
-        self._thread.start()
+    def _begin(self) -> Life:
+        self._life = Life(self._settings, self._topics, self._rules, self._framing, self._progress)
+        return self._life
 
-    def stop(self, timeout: float = 15.0) -> None:
-        """Commits what was folded and ends the thread, within `timeout` seconds if the broker lets it."""
-        self._stopping.set()
-        if self._thread.ident is not None:
-            self._thread.join(timeout)
+    def _stalled(self, seconds: float, cause: Exception) -> Exception:
+        return LedgerStalled(seconds, cause)
 
     def status(self) -> LedgerStatus:
         """The ledger's condition, from any thread."""
@@ -103,41 +84,3 @@ class LedgerService:
         if unanswered > allowed:
             return f"the broker has not told where the log ends for {unanswered:.0f} s"
         return ""
-
-    def _run(self) -> None:
-        try:
-            while not self._stopping.is_set():
-                self._live()
-            self._progress.reason = "stopped"
-        except BaseException as error:
-            self._error = error
-            logger.error("ledger ends: %s: %s", type(error).__name__, error)
-
-    def _live(self) -> None:
-        self._life = life = Life(self._settings, self._topics, self._rules, self._framing, self._progress)
-        failed = False
-        try:
-            life.run(self._stopping)
-        except _HOPELESS:
-            raise
-        except Exception as error:
-            # Marks may be committed in every life, and a record that none of them survives come after them.
-            stuck = self._progress.failed(f"{type(error).__name__}: {error}", time.monotonic())
-            if is_refusal(error):
-                raise BrokerRefuses(error) from error
-            if is_fencing(error) and self._keeps_being_fenced():
-                raise WorkerNameTaken(self._settings.instance) from error
-            if stuck > _STALLED_S:
-                raise LedgerStalled(stuck, error) from error
-            failed = True
-            logger.warning("ledger starts anew: %s", self._progress.reason)
-        finally:
-            # At once: while nobody polls, rebalances pile up in the client.
-            life.close()
-        if failed:
-            self._stopping.wait(_PAUSE_S)
-
-    def _keeps_being_fenced(self) -> bool:
-        now = time.monotonic()
-        self._fenced.append(now)
-        return len(self._fenced) == _FENCINGS and now - self._fenced[0] < _FENCINGS_S

@@ -145,7 +145,7 @@ def test_a_worker_that_returns_under_its_name_gets_its_partitions_back_at_once(r
 
 
 def test_two_workers_of_one_name_end_with_what_to_do(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("unmask.streams.ledger.service._FENCINGS", 3)
+    monkeypatch.setattr("unmask.streams.ledger.lives._FENCINGS", 3)
     twins = [LedgerService(rig.settings("same"), rig.topics) for _ in range(2)]
     try:
         for twin in twins:

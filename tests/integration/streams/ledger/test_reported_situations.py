@@ -8,7 +8,7 @@ from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
 from tests.integration.streams.ledger.rig import Hosts, Rig, WorkerProcess, wait_until
 
 from unmask.streams.ledger import life as ledger_life
-from unmask.streams.ledger import service as ledger_service
+from unmask.streams.ledger import lives
 from unmask.streams.ledger.fold import fold_batch
 from unmask.streams.ledger.service import LedgerService, LedgerStalled
 
@@ -81,7 +81,7 @@ def test_a_batch_that_no_life_survives_ends_the_ledger_which_is_not_ready_meanwh
     def fails(*_given: Any) -> int:
         raise ZeroDivisionError("a fault in the fold")
 
-    monkeypatch.setattr(ledger_service, "_STALLED_S", 4.0)
+    monkeypatch.setattr(lives, "_STALLED_S", 4.0)
     Hosts(rig, 1)
     rig.flush()
     monkeypatch.setattr(ledger_life, "fold_batch", fails)
