@@ -34,6 +34,7 @@ def rules_from(settings: StreamSettings) -> EffectRules:
 class EffectsService(Lives):
     """Runs the effects ledger in a thread of its own."""
 
+    _progress: EffectsProgress
     pause_s = 0.2
     hopeless = (EffectsStateUnreadable, EffectsLogRewound, RequestPartitionsAdded)
 
@@ -42,8 +43,7 @@ class EffectsService(Lives):
         self._topics = topics
         self._framing = framing or framing_from_environment()
         self._rules = rules_from(settings)
-        self._progress = EffectsProgress()
-        super().__init__("effects ledger", "unmask-effects", settings.instance, self._progress)
+        super().__init__("effects ledger", "unmask-effects", settings.instance, EffectsProgress())
         self._life: EffectsLife | None = None
 
     def _begin(self) -> EffectsLife:

@@ -40,7 +40,7 @@ class Lives(ABC):
         self._instance = instance
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name=thread, daemon=True)
-        self._log = progress
+        self._progress = progress
         self._error: BaseException | None = None
         self._fenced: deque[float] = deque(maxlen=_FENCINGS)
 
@@ -66,7 +66,7 @@ class Lives(ABC):
         try:
             while not self._stopping.is_set():
                 self._live()
-            self._log.reason = "stopped"
+            self._progress.reason = "stopped"
         except BaseException as error:
             self._error = error
             logger.error("%s ends: %s: %s", self._what, type(error).__name__, error)
@@ -79,7 +79,7 @@ class Lives(ABC):
             raise
         except Exception as error:
             # Every life may commit something before it meets again what none of them survives.
-            stuck = self._log.failed(f"{type(error).__name__}: {error}", time.monotonic())
+            stuck = self._progress.failed(f"{type(error).__name__}: {error}", time.monotonic())
             if is_refusal(error):
                 raise BrokerRefuses(error) from error
             if is_fencing(error) and self._keeps_being_fenced():
@@ -87,7 +87,7 @@ class Lives(ABC):
             if stuck > _STALLED_S:
                 raise self._stalled(stuck, error) from error
             failed = True
-            logger.warning("%s starts anew: %s", self._what, self._log.reason)
+            logger.warning("%s starts anew: %s", self._what, self._progress.reason)
         finally:
             # At once: while nobody polls, rebalances pile up in the client.
             life.close()

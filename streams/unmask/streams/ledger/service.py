@@ -43,8 +43,7 @@ class LedgerService(Lives):
         self._topics = topics
         self._framing = framing or framing_from_environment()
         self._rules = rules_from(settings)
-        self._progress = Progress()
-        super().__init__("ledger", "unmask-ledger", settings.instance, self._progress)
+        super().__init__("ledger", "unmask-ledger", settings.instance, Progress())
         self._life: Life | None = None
 
     def _begin(self) -> Life:

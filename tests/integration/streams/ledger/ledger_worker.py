@@ -20,9 +20,8 @@ from typing import Any
 from confluent_kafka import TopicPartition
 
 from unmask.schemas.topics import Topics
-from unmask.streams.effects import life as effects_life
 from unmask.streams.effects.service import EffectsService
-from unmask.streams.ledger import life
+from unmask.streams.ledger import group_life
 from unmask.streams.ledger.outputs import Record
 from unmask.streams.ledger.service import LedgerService
 from unmask.streams.ledger.transactor import Transactor
@@ -79,8 +78,7 @@ def main() -> None:
     if (at := given.pop("at", None)) is not None:
         _Struck.point, _Struck.left, blow = at
         _Struck.blow = signal.Signals[blow]
-        for module in (life, effects_life):
-            vars(module)["Transactor"] = _Struck
+        vars(group_life)["Transactor"] = _Struck
     kind = EffectsService if given.pop("part", "ledger") == "effects" else LedgerService
     service = kind(StreamSettings(**given), topics)
     stop = threading.Event()
